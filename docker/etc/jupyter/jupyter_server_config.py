@@ -1,0 +1,27 @@
+"""Jupyter's settings: what docker/start/jupyter.py wrote, read from one file.
+
+The file is readable by the user alone, so no secret stands in the process list
+or in the environment of a kernel or terminal.
+"""
+
+import json
+import os
+import pathlib
+
+start = json.loads(pathlib.Path(os.environ["WORKBENCH_RUN"], "jupyter.json").read_text("utf-8"))
+
+c = get_config()  # noqa: F821 (Jupyter defines it while it reads this file)
+c.ServerApp.ip = "0.0.0.0"
+c.ServerApp.port = 8888
+c.ServerApp.port_retries = 0  # another port would not be published: fail instead
+c.ServerApp.open_browser = False
+c.ServerApp.root_dir = "/workspace"
+c.ServerApp.base_url = start["base_url"]
+c.ServerApp.certfile = start["certfile"]
+c.ServerApp.keyfile = start["keyfile"]
+c.ServerApp.terminado_settings = {"shell_command": ["/bin/bash"]}
+c.ServerApp.log_level = "WARN"  # the address stands in the log once, from the start-up
+c.IdentityProvider.token = start["token"]
+c.PasswordIdentityProvider.hashed_password = start["password_hash"]
+# Five seconds by default, for each kernel: docker stop would not be done in two.
+c.KernelManager.shutdown_wait_time = 0.5

@@ -1,0 +1,32 @@
+"""The folder where a container keeps what its services need to know."""
+
+import os
+import pathlib
+from typing import Optional
+
+from start.account import Account
+
+
+def folder() -> pathlib.Path:
+    """Return the state folder: root's, or where there is none the one of this other user.
+
+    docker/state.sh chooses by the same rule when the services start.
+    """
+    of_root = pathlib.Path("/run/workbench")
+    if os.geteuid() == 0 or of_root.is_dir():
+        return of_root
+    return pathlib.Path(f"/tmp/workbench-{os.geteuid()}")
+
+
+def write(name: str, content: bytes, reader: Optional[Account] = None, mode: int = 0o600) -> None:
+    """Write ``content`` to the file ``name`` whole; give it to ``reader`` when root writes it."""
+    path = folder() / name
+    fresh = path.with_name(f".{name}")
+    fresh.unlink(missing_ok=True)
+    descriptor = os.open(str(fresh), os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    with os.fdopen(descriptor, "wb") as file:
+        os.fchmod(file.fileno(), mode)
+        if reader is not None and os.geteuid() == 0:
+            os.fchown(file.fileno(), reader.uid, reader.gid)
+        file.write(content)
+    fresh.replace(path)

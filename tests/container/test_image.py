@@ -1,0 +1,148 @@
+"""What is in the image, and what is not."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+from conftest import IMAGE, ROOT, docker_run
+
+HOST_KEY = "ssh_host_"
+
+
+def as_root(script: str) -> str:
+    result = docker_run("--entrypoint", "bash", "--user", "0", IMAGE, "-c", script)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def test_versions() -> None:
+    program = (
+        "import json, platform, tensorflow as tf; b = tf.sysconfig.get_build_info()\n"
+        "print(json.dumps([platform.python_version()[:4], tf.__version__, b['cuda_version'],"
+        " b['cudnn_version'], b['is_cuda_build']]))"
+    )
+    seen = json.loads(docker_run(IMAGE, "python", "-c", program).stdout)
+    assert seen == ["3.8.", "2.9.1", "11.2", "8", True]
+
+
+def test_python_packages_fit_each_other() -> None:
+    result = docker_run(IMAGE, "python", "-m", "pip", "check")
+    assert (result.returncode, result.stdout) == (0, "No broken requirements found.\n")
+
+
+def test_the_lock_is_what_is_installed() -> None:
+    lock = (ROOT / "docker/requirements.lock").read_text()
+    locked = {line.split()[0] for line in lock.splitlines() if "==" in line and line[0].isalpha()}
+    frozen = docker_run(IMAGE, "python", "-m", "pip", "list", "--format=freeze").stdout.split()
+    normal = {package.lower().replace("_", "-").replace(".", "-", 0) for package in frozen}
+    missing = {
+        package for package in locked if package.lower().replace("_", "-") not in normal
+    }
+    assert missing == set()
+
+
+@pytest.mark.parametrize("command", ["git", "tmux", "curl", "rsync", "less", "nano", "vi", "scp", "ps"])
+def test_what_a_shell_needs(command: str) -> None:
+    assert docker_run(IMAGE, "sh", "-c", f"command -v {command}").returncode == 0
+
+
+def test_no_list_of_nvidia_is_left() -> None:
+    assert as_root("grep -rlE 'nvidia|invalid' /etc/apt/sources.list.d || true") == ""
+
+
+def test_nothing_is_writable_by_all() -> None:
+    places = as_root("find / -xdev ! -type l -perm -0002 ! -path '/proc/*' ! -path '/dev/*'").split()
+    assert set(places) <= {"/tmp", "/var/tmp", "/run/lock", "/var/lock"}
+
+
+def test_no_setuid_bit_is_added() -> None:
+    assert "ssh-keysign" not in as_root("find / -xdev -perm /6000 -type f")
+
+
+def test_no_way_to_root() -> None:
+    assert docker_run(IMAGE, "sh", "-c", "command -v sudo").returncode != 0
+    assert as_root("getent shadow root user | cut -d: -f2").split() == ["*", "*"]
+
+
+def test_no_secret_in_any_layer(tmp_path: Path) -> None:
+    archive = tmp_path / "image.tar"
+    subprocess.run(["docker", "save", "-o", str(archive), IMAGE], check=True)
+    names: list[str] = []
+    with tarfile.open(archive) as image:
+        members = [m for m in image if m.isfile()]
+        for member in members:
+            stream = image.extractfile(member)
+            if stream.read(2) in (b"{\"", b"[{", b""):
+                continue
+            stream.seek(0)
+            try:
+                with tarfile.open(fileobj=stream, mode="r|*") as layer:
+                    names += [entry.name for entry in layer]
+            except tarfile.ReadError:
+                continue
+    archive.unlink()
+    assert any(name.endswith("opt/workbench/train.py") for name in names)
+    suspects = [n for n in names if HOST_KEY in n or n.endswith(("authorized_keys", "jupyter.json"))]
+    assert suspects == []
+    assert [n for n in names if n.startswith("run/secrets/")] in ([], ["run/secrets/ca"][:0])
+
+
+def test_the_history_names_no_secret_and_no_host_of_ours() -> None:
+    history = subprocess.run(
+        ["docker", "history", "--no-trunc", "--format={{.CreatedBy}}", IMAGE],
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    assert "PIP_INDEX" not in history
+    assert "://" not in history.replace("https://storage.googleapis.com", "")
+
+
+def build(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["docker", "build", "--progress=plain", *arguments, str(ROOT)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def other_base(request: pytest.FixtureRequest):
+    """An image whose TensorFlow says of itself what the parameter gives."""
+    tag = "tf29-test-other-base"
+    recipe = f"""
+FROM {IMAGE}
+USER root
+RUN rm -f /etc/tf29-base.json; mkdir /fake; printf '%s\\n' "{request.param}" >/fake/tensorflow.py
+ENV PYTHONPATH=/fake
+"""
+    subprocess.run(
+        ["docker", "build", "-q", "-t", tag, "-"], input=recipe, text=True, check=True, capture_output=True
+    )
+    yield tag
+    subprocess.run(["docker", "rmi", "-f", tag], check=True, capture_output=True)
+
+
+FAKE = (
+    "__version__ = '{version}'\n"
+    "class sysconfig:\n"
+    "    get_build_info = staticmethod(lambda: {build})\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("other_base", "found"),
+    [
+        (FAKE.format(version="2.10.0", build="dict(cuda_version='11.2', cudnn_version='8')"), "tensorflow 2.10.0"),
+        (FAKE.format(version="2.9.3", build="dict(is_cuda_build=False)"), "cuda none, cudnn none"),
+        (FAKE.format(version="2.9.1", build="dict(cuda_version='11.8', cudnn_version='8')"), "cuda 11.8"),
+        ("raise ImportError('not here')", "tensorflow none (not here)"),
+    ],
+    indirect=["other_base"],
+)  # fmt: skip
+def test_another_base_is_refused_in_one_line(other_base: str, found: str) -> None:
+    result = build("--build-arg", f"BASE_IMAGE={other_base}", "--target", "base-check")
+    assert result.returncode != 0
+    said = [line for line in result.stderr.splitlines() if "error: BASE_IMAGE has" in line]
+    assert any(f"error: BASE_IMAGE has {found}; this image needs Python 3.8" in line for line in said)

@@ -1,0 +1,141 @@
+"""Services that die, hang or are told to stop; orphans; health."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+
+import pytest
+import requests
+from conftest import Workbench, wait_until
+
+STOP_S = 2.0
+
+
+def process_of(workbench: Workbench, service: str) -> str:
+    """The service's own process, not its sessions and kernels: the oldest of its name."""
+    pattern = {"jupyter": ["-f", "jupyter-lab"], "ssh": ["-x", "sshd"]}[service]
+    return workbench.run("pgrep", "-o", *pattern, user="root")[1].strip()
+
+
+def seconds_to_stop(workbench: Workbench) -> float:
+    begin = time.monotonic()
+    subprocess.run(["docker", "stop", workbench.container.id], check=True, capture_output=True)
+    return time.monotonic() - begin
+
+
+def test_stop(start, public_key: str) -> None:
+    workbench = start(environment={"AUTHORIZED_KEYS": public_key}).wait_ready()
+    assert seconds_to_stop(workbench) < STOP_S
+    assert workbench.ended() == 0
+
+
+def test_stop_with_a_kernel_and_sessions_open(start, public_key: str) -> None:
+    given = {"AUTHORIZED_KEYS": public_key, "JUPYTER_TOKEN": "t"}
+    workbench = start(environment=given).wait_ready()
+    kernels = f"http://127.0.0.1:{workbench.port(8888)}/api/kernels?token=t"
+    assert requests.post(kernels, timeout=30).status_code == 201
+    wait_until(lambda: workbench.run("pgrep", "-f", "ipykernel_launcher")[0] == 0, 30, "the kernel")
+    session = subprocess.Popen(
+        workbench.ssh_command("-tt"), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+    )
+    wait_until(lambda: workbench.run("pgrep", "-x", "bash")[0] == 0, 30, "the session's shell")
+    exec_id = workbench.container.client.api.exec_create(
+        workbench.container.id, ["bash"], tty=True, stdin=True, user="user"
+    )
+    workbench.container.client.api.exec_start(exec_id["Id"], detach=True, tty=True)
+    assert seconds_to_stop(workbench) < STOP_S
+    assert workbench.ended() == 0
+    session.communicate(timeout=10)
+
+
+def test_stop_lets_work_over_ssh_save(start, public_key: str, tmp_path) -> None:
+    tmp_path.chmod(0o777)
+    workbench = start(
+        environment={"AUTHORIZED_KEYS": public_key}, volumes={str(tmp_path): {"bind": "/workspace"}}
+    ).wait_ready()
+    program = (
+        "import signal, time, pathlib\n"
+        "def save(*_): time.sleep(1); pathlib.Path('saved').touch(); raise SystemExit\n"
+        "signal.signal(signal.SIGTERM, save)\n"
+        "pathlib.Path('ready').touch()\n"
+        "while True: signal.pause()\n"
+    )
+    (tmp_path / "work.py").write_text(program)
+    workbench.ssh("cd /workspace && nohup python work.py >/dev/null 2>&1 &")
+    wait_until((tmp_path / "ready").exists, 30, "the work has begun")
+    workbench.container.stop()
+    assert (tmp_path / "saved").exists()
+
+
+@pytest.mark.parametrize("service", ["jupyter", "ssh"])
+def test_a_killed_service_is_brought_back(start, public_key: str, service: str) -> None:
+    workbench = start(environment={"AUTHORIZED_KEYS": public_key}).wait_ready()
+    first = process_of(workbench, service)
+    assert workbench.run("kill", "-9", first, user="root")[0] == 0
+    warning = f"warning: service {service} ended with status 137 and is started again"
+    wait_until(lambda: warning in workbench.logs(), 10, warning)
+    workbench.wait_ready()
+    assert process_of(workbench, service) != first
+
+
+@pytest.mark.parametrize("service", ["jupyter", "ssh"])
+def test_a_service_that_cannot_be_kept_ends_the_container(start, public_key: str, service: str) -> None:
+    workbench = start(environment={"AUTHORIZED_KEYS": public_key}).wait_ready()
+    for killed in range(1, 5):
+        seen = wait_until(lambda: process_of(workbench, service), 30, f"{service} is there")
+        assert workbench.run("kill", "-9", seen, user="root")[0] == 0
+        wait_until(
+            lambda n=killed: workbench.logs().count(f"service {service} ended") == n, 10, f"death {killed}"
+        )
+    assert workbench.ended() == 70
+    error = f"error: service {service} ended 4 times within 60 s, at last with status 137"
+    assert error in workbench.logs()
+
+
+def test_a_broken_setting_of_sshd_is_named(start, public_key: str, tmp_path) -> None:
+    config = tmp_path / "sshd_config"
+    config.write_text("Port 2222\nNoSuchWord yes\n")
+    workbench = start(
+        environment={"AUTHORIZED_KEYS": public_key},
+        volumes={str(config): {"bind": "/etc/ssh/sshd_config", "mode": "ro"}},
+    )
+    assert workbench.ended() == 70
+    assert "error: service ssh cannot start" in workbench.logs()
+    assert "NoSuchWord" in workbench.logs()
+
+
+def test_orphans_are_reaped(start) -> None:
+    workbench = start().wait_ready()
+    for _ in range(10):
+        workbench.run("sh", "-c", "(sleep 0.1 & exec true) & exit 0")
+    zombies = ["sh", "-c", "grep -l '^State:.Z' /proc/[0-9]*/status"]
+    wait_until(lambda: workbench.run("pgrep", "-x", "sleep")[0] == 1, 10, "the orphans end")
+    wait_until(lambda: workbench.run(*zombies)[1] == "", 5, "no zombie is left")
+
+
+def test_health_names_the_service_that_hangs(start, public_key: str) -> None:
+    workbench = start(environment={"AUTHORIZED_KEYS": public_key}).wait_ready()
+    assert workbench.run("healthcheck", user="root") == (0, "healthy\n")
+    hung = process_of(workbench, "ssh")
+    workbench.run("kill", "-STOP", hung, user="root")
+    status, output = workbench.run("healthcheck", user="root")
+    assert (status, output) == (1, "ssh does not answer (timed out)\n")
+
+    def docker_says(state: str) -> bool:
+        workbench.container.reload()
+        return workbench.container.attrs["State"]["Health"]["Status"] == state
+
+    wait_until(lambda: docker_says("unhealthy"), 40, "Docker's own health status")
+    workbench.run("kill", "-CONT", hung, user="root")
+    wait_until(lambda: docker_says("healthy"), 30, "healthy again")
+
+
+def test_a_command_is_healthy_as_long_as_it_runs(start) -> None:
+    assert start("sleep", "60").healthy()
+
+
+def test_log_lines_carry_the_services_name(start, public_key: str) -> None:
+    workbench = start(environment={"AUTHORIZED_KEYS": public_key}).wait_ready()
+    assert workbench.ssh("true").returncode == 0
+    wait_until(lambda: "ssh | Accepted publickey for user" in workbench.logs(), 10, "sshd's line")

@@ -1,0 +1,181 @@
+"""SSH: who gets in, what a session has, and what outlives it."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import Workbench, wait_until
+
+OFF = "SSH: off, because no key was given; add -e AUTHORIZED_KEYS="
+
+
+def fingerprint(workbench: Workbench) -> str:
+    line = next(line for line in workbench.logs().splitlines() if line.startswith("SSH: "))
+    return line.split("host key ")[1].rstrip(")")
+
+
+def test_tensorflow_over_ssh(workstation: Workbench) -> None:
+    result = workstation.ssh("python -c 'import tensorflow; print(tensorflow.__version__)'")
+    assert (result.returncode, result.stdout) == (0, b"2.9.1\n")
+
+
+def test_status_of_a_remote_command(workstation: Workbench) -> None:
+    assert workstation.ssh("exit 7").returncode == 7
+
+
+def test_root_is_refused(workstation: Workbench) -> None:
+    result = workstation.ssh("true", user="root")
+    assert result.returncode == 255
+    assert b"Permission denied (publickey)" in result.stderr
+
+
+@pytest.mark.parametrize("user", ["user", "root", "nobody"])
+def test_nothing_but_keys_is_offered(workstation: Workbench, user: str) -> None:
+    without_key = ("-o", "PubkeyAuthentication=no", "-o", "PreferredAuthentications=none")
+    asked = workstation.ssh("true", *without_key, "-o", "BatchMode=yes", user=user)
+    assert asked.returncode == 255
+    assert asked.stderr.strip().endswith(b"Permission denied (publickey).")
+
+
+def test_settings_in_force(workstation: Workbench) -> None:
+    settings = workstation.run("/usr/sbin/sshd", "-T", user="root")[1].splitlines()
+    for line in [
+        "port 2222",
+        "permitrootlogin no",
+        "passwordauthentication no",
+        "kbdinteractiveauthentication no",
+        "authenticationmethods publickey",
+        "permitemptypasswords no",
+        "strictmodes yes",
+        "allowusers user",
+    ]:
+        assert line in settings
+
+
+def test_without_a_key_ssh_stays_off_and_says_how(start) -> None:
+    workbench = start().wait_ready()
+    lines = [line for line in workbench.logs().splitlines() if line.startswith("SSH:")]
+    assert len(lines) == 1
+    assert lines[0].startswith(OFF)
+    assert workbench.run("pgrep", "-x", "sshd", user="root")[0] == 1
+
+
+def test_host_key_belongs_to_the_volume(start, engine, public_key: str) -> None:
+    volume = engine.volumes.create()
+    try:
+        settings = {
+            "environment": {"AUTHORIZED_KEYS": public_key},
+            "volumes": {volume.name: {"bind": "/etc/ssh/host_keys"}},
+        }
+        first = start(**settings).wait_ready()
+        first.container.stop()
+        again = start(**settings).wait_ready()
+        other = start(environment={"AUTHORIZED_KEYS": public_key}).wait_ready()
+        assert fingerprint(first) == fingerprint(again)
+        assert fingerprint(first) != fingerprint(other)
+        scanned = subprocess.run(
+            ["ssh-keyscan", "-p", str(again.port(2222)), "127.0.0.1"], capture_output=True, check=True
+        ).stdout
+        shown = subprocess.run(["ssh-keygen", "-lf", "-"], input=scanned, capture_output=True)
+        assert fingerprint(again) in shown.stdout.decode()
+    finally:
+        for workbench in engine.containers.list(all=True, filters={"volume": volume.name}):
+            workbench.remove(force=True, v=True)
+        volume.remove()
+
+
+def test_key_file_with_any_owner_and_mode(start, tmp_path: Path, public_key: str) -> None:
+    file = tmp_path / "keys"
+    file.write_text(f"# mine\n{public_key}\n")
+    file.chmod(0o666)
+    workbench = start(
+        environment={"AUTHORIZED_KEYS_FILE": "/keys"}, volumes={str(file): {"bind": "/keys"}}
+    ).wait_ready()
+    assert workbench.ssh("true").returncode == 0
+
+
+# Any bytes: quotes, command substitution, several lines, no text at all.
+VALUES = {
+    "QUOTES": b"a b \"c\" 'd' $e \\f",
+    "COMMAND": b"$(touch /tmp/hacked) `touch /tmp/hacked`",
+    "LINES": b"one\ntwo\n\nfour\n",
+    "BYTES": b"\xff\xfe\x01",
+    "EMPTY": b"",
+    "UTF": "λ 混合精度".encode(),
+    "dotted.name": b"kept",
+    "HF_TOKEN": b"given by the user",
+}
+
+
+@pytest.fixture(scope="module")
+def with_values(engine, key: Path, public_key: str):
+    """A workstation with odd values, one denied name, and a token of the user's."""
+    given = {**VALUES, "AUTHORIZED_KEYS": public_key.encode(), "JUPYTER_TOKEN": b"secret"}
+    given |= {"SECRET_ONE": b"1", "SECRET_TWO": b"2", "SSH_ENV_DENY": b"SECRET_*"}
+    # Through the client: the SDK sends JSON, which holds no bytes that are no text.
+    flags = [flag for name in given for flag in (b"-e", name.encode() + b"=" + given[name])]
+    command = [b"docker", b"run", b"-d", b"-p", b"127.0.0.1::2222", *flags, b"tf29-workbench"]
+    identity = subprocess.run(command, capture_output=True, check=True).stdout.decode().strip()
+    workbench = Workbench(engine.containers.get(identity), key)
+    yield workbench.wait_ready()
+    workbench.container.remove(force=True, v=True)
+
+
+@pytest.mark.parametrize(
+    "session", ["env -0", "bash -lc 'env -0'", "sh -lc 'env -0'", "bash -ic 'env -0'"]
+)
+def test_a_session_has_the_environment_of_docker_exec(with_values: Workbench, session: str) -> None:
+    def pairs(output: bytes) -> dict[bytes, bytes]:
+        return dict(pair.split(b"=", 1) for pair in output.split(b"\0") if pair)
+
+    inside = pairs(with_values.container.exec_run(["env", "-0"], user="user").output)
+    over_ssh = pairs(with_values.ssh(session).stdout)
+    expected = set(inside) - {b"JUPYTER_TOKEN", b"AUTHORIZED_KEYS", b"SECRET_ONE", b"SECRET_TWO"}
+    different = {name for name in expected if over_ssh.get(name) != inside[name]}
+    assert different - {b"HOME", b"DEBIAN_FRONTEND"} == set()
+    assert not {b"JUPYTER_TOKEN", b"AUTHORIZED_KEYS", b"SECRET_ONE", b"SECRET_TWO"} & set(over_ssh)
+    for name, value in VALUES.items():
+        assert over_ssh[name.encode()] == value
+    assert over_ssh[b"HOME"] == b"/home/user"
+    assert over_ssh[b"SHELL"] == b"/bin/bash"
+    assert with_values.run("test", "-e", "/tmp/hacked")[0] == 1
+
+
+def test_an_interactive_login_has_the_images_path(workstation: Workbench) -> None:
+    inside = workstation.run("printenv", "PATH")[1].strip()
+    typed = b"shopt -q login_shell && echo login-$((1 + 1)); echo path=$PATH; exit\n"
+    result = subprocess.run(
+        workstation.ssh_command("-tt"), input=typed, capture_output=True, timeout=60, check=False
+    )
+    seen = result.stdout.decode().replace("\r", "").splitlines()
+    assert "login-2" in seen
+    assert f"path={inside}" in seen
+
+
+@pytest.mark.parametrize(
+    "background",
+    [
+        "tmux new-session -d 'sleep 1000; exec sleep 1001'",
+        "nohup sleep 1000 >/dev/null 2>&1 &",
+    ],
+)
+def test_work_outlives_the_logout(start, public_key: str, background: str) -> None:
+    workbench = start(environment={"AUTHORIZED_KEYS": public_key}).wait_ready()
+    assert workbench.ssh(background).returncode == 0
+    wait_until(lambda: workbench.run("pgrep", "-x", "sshd", user="root")[1].count("\n") == 1, 10, "logout")
+    assert workbench.run("pgrep", "-x", "sleep")[0] == 0
+
+
+def test_files_go_both_ways(workstation: Workbench, tmp_path: Path) -> None:
+    (tmp_path / "there").write_bytes(bytes(range(256)))
+    options = [*workstation.ssh_command()[3:-1]]
+    port = str(workstation.port(2222))
+    remote = "user@127.0.0.1:/workspace/there"
+    for legacy in ([], ["-O"]):  # scp over SFTP, and in the old way
+        scp = ["scp", "-q", *legacy, "-P", port, *options]
+        subprocess.run([*scp, str(tmp_path / "there"), remote], check=True)
+        subprocess.run([*scp, remote, str(tmp_path / "back")], check=True)
+        assert (tmp_path / "back").read_bytes() == bytes(range(256))
+    workstation.run("rm", "/workspace/there")
