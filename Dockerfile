@@ -80,9 +80,10 @@ RUN --mount=type=secret,id=ca \
     python3 -Bc 'import tensorflow'
 # Byte code made now makes every first start faster (TensorFlow's import: a third of
 # the time). Unchecked, since the files' times may be changed by a rebuild.
-RUN site=$(python3 -c 'import numpy, pathlib; print(pathlib.Path(numpy.__file__).parents[1])'); \
+RUN mapfile -t folders < <(python3 -c "import os, numpy, sysconfig; \
+      print(sysconfig.get_path('stdlib'), os.path.dirname(os.path.dirname(numpy.__file__)), sep='\n')"); \
     python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash \
-      -x '/(tests?|lib2to3|bad_coding.*)/' "$site"
+      -x '/(tests?|lib2to3)/' "${folders[@]}"
 
 
 FROM packages AS workbench
@@ -97,7 +98,7 @@ RUN groupadd --gid 1000 user; \
     ln -s /opt/workbench/workbench "$site/workbench"; \
     ln -s /opt/workbench/{train,healthcheck,jupyter-url,gpu-lines} /usr/local/bin/
 
-# DEBIAN_FRONTEND leaks from the official base. The JIT cache matters for GPUs newer
+# The base leaves DEBIAN_FRONTEND=noninteractive behind, for whoever types apt-get. The JIT cache matters for GPUs newer
 # than the wheel's machine code (8.0 and up): too small a cache compiles at each start.
 ENV DEBIAN_FRONTEND= \
     SHELL=/bin/bash \
@@ -115,6 +116,8 @@ COPY --link docker/bin/ docker/entrypoint docker/serve docker/as-user docker/log
      docker/log.sh docker/state.sh /opt/workbench/
 COPY --link workbench/ /opt/workbench/workbench/
 COPY --link train.py /opt/workbench/
+# Checked: an edit of our own files takes effect.
+RUN python3 -m compileall -q --invalidation-mode checked-hash /opt/workbench
 
 WORKDIR /workspace
 EXPOSE 8888 2222 6006

@@ -23,7 +23,18 @@ CUDNN = ["libcudnn.so.8"] + [
 ]
 STUB_ERROR = 34  # CUDA_ERROR_STUB_LIBRARY
 # Modules of the standard library that need a library of the system.
-MODULES = "bz2 ctypes curses hashlib lzma readline sqlite3 ssl uuid xml.parsers.expat zlib".split()
+MODULES = [
+    "bz2",
+    "ctypes",
+    "curses",
+    "hashlib",
+    "lzma",
+    "readline",
+    "sqlite3",
+    "ssl",
+    "uuid",
+    "zlib",
+]
 
 
 def expect(what: str, seen: object, wanted: object) -> None:
@@ -56,8 +67,10 @@ def main(kind: str) -> None:
     expect("its CUDA", build["cuda_version"], "11.2")
     expect("its cuDNN", build["cudnn_version"], "8")
     expect("is_cuda_build", build["is_cuda_build"], True)
-    print(f"checked: Python {sys.version.split()[0]}, TensorFlow {tf.__version__}, "
-          f"{len(libraries)} CUDA libraries")
+    print(
+        f"checked: Python {sys.version.split()[0]}, TensorFlow {tf.__version__}, "
+        f"{len(libraries)} CUDA libraries"
+    )
 
 
 if __name__ == "__main__":

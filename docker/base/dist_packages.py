@@ -1,16 +1,17 @@
 """Makes a CPython 3.8 tree keep its packages in dist-packages, as Debian and Ubuntu do.
 
-Only the interpreter under /usr/local is told so; a virtual environment keeps site-packages.
+Only the prefix /usr/local is meant: virtual environments and other prefixes keep site-packages.
+sysconfig keeps saying site-packages, as it does there.
 """
 
 import sys
 from pathlib import Path
 
-CHOICE = '("dist-packages" if sys.prefix == "/usr/local" else "site-packages")'
+FOLDER = '("dist-packages" if prefix == "/usr/local" else "site-packages")'
 SCHEME = """
-if sys.prefix == "/usr/local":
-    for _key in ("purelib", "platlib"):
-        {schemes}[_key] = {schemes}[_key].replace("site-packages", "dist-packages")
+INSTALL_SCHEMES["unix_local"] = {
+    _key: _value.replace("site-packages", "dist-packages")
+    for _key, _value in INSTALL_SCHEMES["unix_prefix"].items()}
 """
 
 
@@ -18,26 +19,22 @@ def replace(path: Path, old: str, new: str) -> None:
     """Replace a text that must be there exactly once."""
     text = path.read_text()
     if text.count(old) != 1:
-        raise SystemExit(f"{path}: expected once, found {text.count(old)} times: {old}")
+        raise SystemExit(f"error: {path}: {text.count(old)} times, not once: {old}")
     path.write_text(text.replace(old, new))
 
 
-def append(path: Path, schemes: str) -> None:
-    """Change one table of install locations when its module is loaded."""
-    path.write_text(path.read_text() + SCHEME.format(schemes=schemes))
-
-
 def main(lib: Path) -> None:
-    """Change the four modules of the standard library that name the folder."""
-    prefixed = CHOICE.replace("sys.prefix", "prefix")
-    replace(lib / "site.py", ' ' * 40 + '"site-packages"))', ' ' * 40 + prefixed + "))")
+    """Change the three modules of the standard library that name the folder."""
+    replace(lib / "site.py", "[:2],\n" + " " * 40 + '"site-packages"', f"[:2], {FOLDER}")
+    distutils = lib / "distutils"
+    replace(distutils / "sysconfig.py", '(libpython, "site-packages")', f"(libpython, {FOLDER})")
     replace(
-        lib / "distutils/sysconfig.py",
-        'os.path.join(libpython, "site-packages")',
-        f"os.path.join(libpython, {CHOICE})",
+        distutils / "command/install.py",
+        'self.select_scheme("unix_prefix")',
+        'self.select_scheme("unix_local" if self.prefix == "/usr/local" else "unix_prefix")',
     )
-    append(lib / "distutils/command/install.py", 'INSTALL_SCHEMES["unix_prefix"]')
-    append(lib / "sysconfig.py", '_INSTALL_SCHEMES["posix_prefix"]')
+    with (distutils / "command/install.py").open("a") as module:
+        module.write(SCHEME)
 
 
 if __name__ == "__main__":

@@ -70,7 +70,9 @@ def check_workspace(account: Account) -> None:
         writable = os.access(WORKSPACE, os.W_OK)
     else:
         test = ["setpriv", f"--reuid={account.uid}", f"--regid={account.gid}", "--clear-groups"]
-        writable = subprocess.run([*test, "test", "-w", str(WORKSPACE)], check=False).returncode == 0
+        writable = (
+            subprocess.run([*test, "test", "-w", str(WORKSPACE)], check=False).returncode == 0
+        )
     if not writable:
         owner = WORKSPACE.stat()
         warn(

@@ -17,7 +17,9 @@ def text_of_file(env: Mapping[str, str], name: str) -> str:
     path = pathlib.Path(env[name])
     try:
         if path.stat().st_size > LARGEST_FILE:
-            raise Mistake(f"{name}={path} is larger than {LARGEST_FILE} bytes; is it the right file?")
+            raise Mistake(
+                f"{name}={path} is larger than {LARGEST_FILE} bytes; is it the right file?"
+            )
         text = path.read_text("utf-8")
     except UnicodeDecodeError:
         raise Mistake(f"{name}={path} is no text file") from None

@@ -38,8 +38,6 @@ def prepare(keys: List[str]) -> None:
     info(f"SSH: ssh -p {PORT} user@127.0.0.1 (host key {fingerprint})")
 
 
-
-
 def _keygen(*arguments: str) -> str:
     command = ["ssh-keygen", *arguments]
     return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout

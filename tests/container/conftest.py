@@ -19,7 +19,9 @@ READY_S = 60
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--soak", action="store", type=int, default=0, metavar="N", help="repeat N times")
+    parser.addoption(
+        "--soak", action="store", type=int, default=0, metavar="N", help="repeat N times"
+    )
 
 
 def wait_until(condition: Callable[[], Any], seconds: float, what: str) -> Any:
@@ -108,7 +110,9 @@ def public_key(key: Path) -> str:
 
 
 def _start(engine: docker.DockerClient, key: Path, *command: str, **settings: Any) -> Workbench:
-    settings.setdefault("ports", {f"{port}/tcp": ("127.0.0.1", None) for port in (8888, 2222, 6006)})
+    settings.setdefault(
+        "ports", {f"{port}/tcp": ("127.0.0.1", None) for port in (8888, 2222, 6006)}
+    )
     container = engine.containers.run(IMAGE, list(command) or None, detach=True, **settings)
     return Workbench(container, key)
 

@@ -9,7 +9,10 @@ import pytest
 from conftest import IMAGE, assert_mistake, docker_run
 
 MISTAKES = [
-    ({"JUPYTER_TOKEN": "a", "JUPYTER_TOKEN_FILE": "/b"}, ["JUPYTER_TOKEN", "JUPYTER_TOKEN_FILE=/b"]),
+    (
+        {"JUPYTER_TOKEN": "a", "JUPYTER_TOKEN_FILE": "/b"},
+        ["JUPYTER_TOKEN", "JUPYTER_TOKEN_FILE=/b"],
+    ),
     ({"JUPYTER_TOKEN": "two words"}, ["JUPYTER_TOKEN", "white space"]),
     ({"JUPYTER_TOKEN_FILE": "/none"}, ["JUPYTER_TOKEN_FILE=/none", "No such file"]),
     ({"JUPYTER_TOKEN_FILE": "/etc"}, ["JUPYTER_TOKEN_FILE=/etc", "Is a directory"]),

@@ -1,0 +1,59 @@
+"""TensorFlow's side of the hardware: how it is loaded, and which GPUs it can use."""
+
+from __future__ import annotations
+
+import logging
+import os
+from typing import Mapping, Sequence
+
+# Must be set before TensorFlow is first imported; what the user set stays.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+# Take GPU memory as it is needed, not all of it: others may share the GPU, and the peak is known.
+os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
+
+import tensorflow as tf
+from absl import logging as absl_logging
+
+from workbench.hardware import Gpu
+
+
+def quiet() -> None:
+    """Leave only errors of TensorFlow's own Python log, unless its log is asked for."""
+    if os.environ["TF_CPP_MIN_LOG_LEVEL"] not in ("0", "1"):
+        tf.get_logger().setLevel(logging.ERROR)
+        tf.autograph.set_verbosity(0)
+        absl_logging.set_verbosity(absl_logging.ERROR)
+
+
+def gpus_in_use() -> list[Gpu]:
+    """Return the GPUs that TensorFlow can use, by name and compute capability."""
+    gpus = []
+    for device in tf.config.list_physical_devices("GPU"):
+        details = tf.config.experimental.get_device_details(device)
+        gpus.append(Gpu(details["device_name"], details["compute_capability"]))
+    return gpus
+
+
+def idle_gpus_warning(
+    seen: Sequence[Gpu], in_use: Sequence[Gpu], environ: Mapping[str, str]
+) -> list[str]:
+    """Return a warning when NVML sees GPUs and TensorFlow can use none of them."""
+    if in_use or not seen:
+        return []
+    names = ", ".join(gpu.name for gpu in seen)
+    visible = environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is not None:
+        why = f"CUDA_VISIBLE_DEVICES={visible} hides them"
+    else:
+        why = "the CUDA libraries are missing or do not load; TF_CPP_MIN_LOG_LEVEL=0 names them"
+    return [f"NVML sees {names}, but TensorFlow can use no GPU ({why}): training on the CPU"]
+
+
+def set_policy(policy: str) -> None:
+    """Set the global precision policy. A model that is built already keeps its own."""
+    tf.keras.mixed_precision.set_global_policy(policy)
+
+
+def set_seed(seed: int) -> None:
+    """Seed all generators: the initial weights of a model that is built next follow from it."""
+    tf.keras.utils.set_random_seed(seed)

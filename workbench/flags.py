@@ -1,0 +1,190 @@
+"""Flags declared as the fields of a dataclass: strict reading and the help page.
+
+Python Fire guesses the type of a value and runs the function before it complains about a
+flag it does not know. So the command line is read here first, strictly, and Fire is given
+only what passed (:func:`as_command`). Nothing here imports more than the standard library:
+``--help`` and a mistake answer at once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import math
+import re
+import textwrap
+from typing import Any, Callable, Sequence
+
+from workbench.errors import Mistake
+
+PAGE_WIDTH = 88
+
+
+@dataclasses.dataclass(frozen=True)
+class Kind:
+    """What a flag takes: ``placeholder`` in the help page, ``expects`` in words, ``read``.
+
+    ``read`` turns the text of the command line into the value; it raises ``ValueError``
+    for a text that is not of this kind.
+    """
+
+    placeholder: str
+    expects: str
+    read: Callable[[str], Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Flag:
+    """A declared flag: its name, kind, default, and its place and words in the help page."""
+
+    name: str
+    kind: Kind
+    default: Any
+    group: str
+    help: str
+    shown_default: str
+
+
+def flag(kind: Kind, default: Any, *, group: str, help: str, shown_default: str = "") -> Any:
+    """Declare a dataclass field as a flag.
+
+    ``shown_default`` is the default in the help page where the value itself says nothing.
+    """
+    words = {"kind": kind, "group": group, "help": help}
+    return dataclasses.field(
+        default=default, metadata={**words, "shown_default": shown_default or str(default)}
+    )
+
+
+def declared(settings: type) -> dict[str, Flag]:
+    """Return the flags of the dataclass ``settings`` by name, in the order of its fields."""
+    return {
+        field.name: Flag(name=field.name, default=field.default, **field.metadata)
+        for field in dataclasses.fields(settings)
+    }
+
+
+def whole(minimum: int, maximum: int) -> Kind:
+    """Return the kind of whole numbers from ``minimum`` to ``maximum``, written in digits."""
+
+    def read(text: str) -> int:
+        # int() alone would also take "1_000", " 5" and digits of other scripts.
+        if not re.fullmatch(r"[+-]?[0-9]{1,30}", text):
+            raise ValueError(text)
+        number = int(text)
+        if not minimum <= number <= maximum:
+            raise ValueError(text)
+        return number
+
+    return Kind("N", f"a whole number from {minimum} to {maximum}", read)
+
+
+def real(minimum: float, maximum: float) -> Kind:
+    """Return the kind of finite decimal numbers from ``minimum`` to ``maximum``."""
+
+    def read(text: str) -> float:
+        if not re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", text):
+            raise ValueError(text)
+        number = float(text)
+        if not (math.isfinite(number) and minimum <= number <= maximum):
+            raise ValueError(text)
+        return number
+
+    return Kind("X", f"a number from {minimum:g} to {maximum:g}", read)
+
+
+def choice(*names: str) -> Kind:
+    """Return the kind of the words ``names``."""
+
+    def read(text: str) -> str:
+        if text not in names:
+            raise ValueError(text)
+        return text
+
+    return Kind("|".join(names), f"one of: {', '.join(names)}", read)
+
+
+def word_or(word: str, kind: Kind) -> Kind:
+    """Return the kind that takes ``word`` as it is, and else what ``kind`` takes."""
+
+    def read(text: str) -> Any:
+        return word if text == word else kind.read(text)
+
+    return Kind(f"{word}|{kind.placeholder}", f"{word!r} or {kind.expects}", read)
+
+
+def path() -> Kind:
+    """Return the kind of file names: any text but the empty one, in valid UTF-8."""
+
+    def read(text: str) -> str:
+        if not text.strip():
+            raise ValueError(text)
+        text.encode()  # UnicodeEncodeError is a ValueError.
+        return text
+
+    return Kind("FOLDER", "the name of a folder", read)
+
+
+def wants_help(arguments: Sequence[str]) -> bool:
+    """Tell whether the command line asks for the help page."""
+    return list(arguments) == ["help"] or "--help" in arguments or "-h" in arguments
+
+
+def parse(arguments: Sequence[str], settings: type) -> dict[str, Any]:
+    """Read ``--name=value`` and ``--name value``; return the values that were given.
+
+    A dash in a name means an underscore, as in Fire. Raises ``Mistake`` for an unknown
+    flag, an argument without a flag, a flag given twice, a flag without a value, and a
+    value of another kind.
+    """
+    flags = declared(settings)
+    given: dict[str, Any] = {}
+    rest = list(arguments)
+    while rest:
+        argument = rest.pop(0)
+        if not re.match(r"--?[A-Za-z]", argument):
+            raise Mistake(f"unexpected argument {argument!r}: write flags as --name=value{_also()}")
+        written, equals, text = argument.partition("=")
+        name = written.lstrip("-").replace("-", "_")
+        if name not in flags or not written.startswith("--"):
+            raise Mistake(f"unknown flag {written}{_nearest(name, flags)}{_also()}")
+        if name in given:
+            raise Mistake(f"--{name} is given twice: give it once")
+        kind = flags[name].kind
+        if not equals:
+            if not rest or re.match(r"--|-[A-Za-z]", rest[0]):
+                raise Mistake(f"--{name} has no value: give {kind.expects}")
+            text = rest.pop(0)
+        try:
+            given[name] = kind.read(text)
+        except ValueError:
+            raise Mistake(f"--{name}={text[:200]}: give {kind.expects}") from None
+    return given
+
+
+def as_command(given: dict[str, Any]) -> list[str]:
+    """Return ``given`` as a command line from which Fire reads exactly these values."""
+    return [f"--{name}={value!r}" for name, value in given.items()]
+
+
+def help_page(settings: type, heading: str, ending: str) -> str:
+    """Return the manual page: ``heading``, the flags by group, ``ending``."""
+    lines = [heading.rstrip(), "", "FLAGS"]
+    group = ""
+    for declaration in declared(settings).values():
+        if declaration.group != group:
+            group = declaration.group
+            lines += ["", f"  {group}"]
+        lines.append(f"    --{declaration.name}={declaration.kind.placeholder}")
+        text = f"{declaration.help} Default: {declaration.shown_default}."
+        lines += textwrap.wrap(text, PAGE_WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 8)
+    return "\n".join([*lines, "", ending.rstrip()])
+
+
+def _nearest(name: str, flags: dict[str, Flag]) -> str:
+    near = difflib.get_close_matches(name, flags, n=1, cutoff=0.6)
+    return f", did you mean --{near[0]}?" if near else ":"
+
+
+def _also() -> str:
+    return " (--help lists all flags)"

@@ -1,0 +1,87 @@
+"""The output folder of a run: checked before anything runs, its JSON files written whole."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from workbench.errors import Mistake
+
+RUNS = Path("/workspace/runs")
+
+
+def choose_folder(out: str | None, model: str) -> Path:
+    """Return the absolute folder named by ``--out``, or a new one named by time and model.
+
+    Makes nothing. Raises ``Mistake`` when it is a file, is not empty, or cannot be made.
+    """
+    if out is None:
+        folder = RUNS / f"{time.strftime('%Y%m%d-%H%M%S')}-{model}"
+    else:
+        folder = Path(os.path.abspath(os.path.expanduser(out)))
+    try:
+        exists = _is_folder(folder)
+        if exists and any(folder.iterdir()):
+            raise Mistake(f"--out={folder} holds a run or other files already: name a new folder")
+        ancestor = folder
+        while not _is_folder(ancestor):
+            ancestor = ancestor.parent
+        if not os.access(ancestor, os.W_OK | os.X_OK):
+            raise Mistake(f"--out={folder}: {ancestor} is not writable: name another folder")
+    except OSError as error:
+        raise _unusable(folder, error) from error
+    return folder
+
+
+def make_folder(folder: Path) -> None:
+    """Make ``folder`` and its parents. Raises ``Mistake`` where the system refuses it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _unusable(folder, error) from error
+
+
+def write_json(file: Path, content: dict[str, Any]) -> None:
+    """Write ``content`` to ``file``, whole or not at all; what is not finite becomes null."""
+    partial = file.with_name(file.name + ".tmp")
+    try:
+        with partial.open("w", encoding="utf-8") as stream:
+            stream.write(json.dumps(finite(content), indent=2, allow_nan=False) + "\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+        partial.replace(file)
+    except OSError:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+def finite(value: Any) -> Any:
+    """Return ``value`` with every number that JSON cannot hold (NaN, infinity) as None."""
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def _is_folder(path: Path) -> bool:
+    # stat() and not is_dir(): a file among the parents, or a name too long, is an error here.
+    try:
+        path.stat()
+    except FileNotFoundError:
+        if path.is_symlink():
+            raise Mistake(f"--out={path} is a link that leads nowhere: name a folder") from None
+        return False
+    if not path.is_dir():
+        raise Mistake(f"--out={path} is not a folder: name a folder")
+    return True
+
+
+def _unusable(folder: Path, error: OSError) -> Mistake:
+    return Mistake(f"--out={folder} cannot be used ({error.strerror}): name another folder")

@@ -1,0 +1,63 @@
+"""SIGTERM, SIGINT and SIGHUP as a flag that the graph reads, so that a long graph call ends early."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from typing import Any
+
+# SIGHUP is what a lost terminal sends: an SSH session that broke off.
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+class StopRequest:
+    """Waits for a signal in a thread of its own.
+
+    A Python signal handler runs only when the main thread leaves the graph call. The wake-up
+    descriptor is written by the handler in C, so a thread can act while the call still runs.
+    Until :meth:`save_first` there is nothing to save: a signal ends the program at once.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._signal: signal.Signals | None = None
+        self._variable: Any = None
+
+    def listen(self) -> None:
+        """Take over these signals; call once, from the main thread.
+
+        A signal that is ignored already stays ignored: a shell does that for background jobs.
+        """
+        reader, writer = os.pipe()
+        os.set_blocking(writer, False)
+        signal.set_wakeup_fd(writer)
+        for number in SIGNALS:
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                # The wake-up descriptor is written only for signals with a handler.
+                signal.signal(number, lambda *_: None)
+        threading.Thread(target=self._watch, args=(reader,), daemon=True).start()
+
+    def save_first(self, variable: Any) -> None:
+        """From now on a signal sets ``variable``, a bool ``tf.Variable``, instead of exiting."""
+        with self._lock:
+            self._variable = variable
+
+    @property
+    def signal(self) -> signal.Signals | None:
+        """The signal that asked to stop, or None."""
+        return self._signal
+
+    def _watch(self, reader: int) -> None:
+        while True:
+            number = signal.Signals(os.read(reader, 1)[0])
+            with self._lock:
+                if self._variable is None:
+                    os._exit(exit_status(number))
+                self._signal = self._signal or number
+                self._variable.assign(True)
+
+
+def exit_status(number: signal.Signals) -> int:
+    """Return the exit status of a program ended by signal ``number``: 143 for SIGTERM."""
+    return 128 + number
