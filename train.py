@@ -45,8 +45,20 @@ def main() -> int:
         # Fire would print what the function returns, the exit status.
         return fire.Fire(train, command=flags.as_command(given), serialize=lambda status: None)
     except Failure as failure:
-        print(f"failed: {failure}", file=sys.stderr)
-        return FAILURE_STATUS
+        return report_failure(str(failure))
+    except BrokenPipeError:
+        return report_failure("nobody reads standard output any more; the files are complete.")
+
+
+def report_failure(text: str) -> int:
+    """Say why the training failed; return the exit status."""
+    print(f"failed: {text}", file=sys.stderr)
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Python would complain of it once more on its way out.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return FAILURE_STATUS
 
 
 def train(**given: Any) -> int:

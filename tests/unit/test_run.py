@@ -231,7 +231,7 @@ def test_same_seed_same_result(float32_run, tmp_path, small_datasets):
         assert (again == pytest.approx(first, rel=1e-6)) == same
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)])
 def test_stopped_by_a_signal(number, status, tmp_path, small_datasets, mnist):
     out = tmp_path / "run"
     program = subprocess.Popen(
@@ -255,6 +255,21 @@ def test_stopped_by_a_signal(number, status, tmp_path, small_datasets, mnist):
     assert summary["applied_steps"] >= 48
     accuracy = np.mean(np.argmax(served(out, mnist), 1) == mnist["y_test"][:SMALL_TEST])
     assert accuracy > 0.8
+
+
+def test_a_reader_that_leaves_early_is_named(tmp_path, small_datasets):
+    program = subprocess.Popen(
+        train_command("--policy=float32", "--epochs=100000", f"--out={tmp_path / 'run'}"),
+        env=environment(small_datasets),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    program.stdout.readline()
+    program.stdout.close()
+    assert program.wait(timeout=60) == 1
+    assert program.stderr.read().splitlines()[-1].startswith("failed: nobody reads standard output")
+    assert read_json(tmp_path / "run" / "summary.json")["stopped_because"] == "output_closed"
 
 
 def test_bar_on_a_terminal(tmp_path, small_datasets):
