@@ -123,7 +123,8 @@ WORKDIR /workspace
 EXPOSE 8888 2222 6006
 # A service that hangs is found within 28 s: twice an interval and a time-out.
 HEALTHCHECK --interval=10s --timeout=4s --start-period=30s --retries=2 CMD ["healthcheck"]
-ENTRYPOINT ["/usr/bin/tini", "--", "/opt/workbench/entrypoint"]
+# -s: reaps orphans also where Docker brings an init of its own (docker run --init).
+ENTRYPOINT ["/usr/bin/tini", "-s", "--", "/opt/workbench/entrypoint"]
 CMD []
 
 

@@ -64,21 +64,29 @@ def apply(uid: Optional[int], gid: Optional[int]) -> None:
             os.lchown(path, after.uid, after.gid)
 
 
-def check_workspace(account: Account) -> None:
-    """Warn when the user cannot write to the workspace: the usual fault of a bind mount."""
-    if os.geteuid() != 0:
-        writable = os.access(WORKSPACE, os.W_OK)
-    else:
-        test = ["setpriv", f"--reuid={account.uid}", f"--regid={account.gid}", "--clear-groups"]
-        writable = (
-            subprocess.run([*test, "test", "-w", str(WORKSPACE)], check=False).returncode == 0
-        )
-    if not writable:
-        owner = WORKSPACE.stat()
+def check_folders(account: Account) -> None:
+    """Warn where the user cannot write: the usual fault of a bind mount."""
+    for path in (WORKSPACE, HOME):
+        if _can_write(account, path):
+            continue
+        owner = path.stat()
+        if os.statvfs(path).f_flag & os.ST_RDONLY:
+            remedy = "it is read-only, so mount a volume there"
+        elif owner.st_uid == 0 or os.geteuid() != 0:
+            remedy = f"on the host: chown {account.uid}:{account.gid} its folder"
+        else:
+            remedy = f"run with -e PUID={owner.st_uid} -e PGID={owner.st_gid}"
         warn(
-            f"{account.uid}:{account.gid} cannot write to {WORKSPACE}, which belongs to "
-            f"{owner.st_uid}:{owner.st_gid}; run with -e PUID={owner.st_uid} -e PGID={owner.st_gid}"
+            f"{account.uid}:{account.gid} cannot write to {path}, which belongs to "
+            f"{owner.st_uid}:{owner.st_gid}; {remedy}"
         )
+
+
+def _can_write(account: Account, path: pathlib.Path) -> bool:
+    if os.geteuid() != 0:
+        return os.access(path, os.W_OK)
+    as_user = ["setpriv", f"--reuid={account.uid}", f"--regid={account.gid}", "--clear-groups"]
+    return subprocess.run([*as_user, "test", "-w", str(path)], check=False).returncode == 0
 
 
 def _run(*command: str) -> None:

@@ -34,4 +34,4 @@ def for_sessions(env: Mapping[bytes, bytes]) -> bytes:
 
 def write(env: Mapping[bytes, bytes], account: Account) -> None:
     """Keep the environment where the user's login shell can read it."""
-    state.write("environment", for_sessions(env), account, mode=0o400)
+    state.write("environment", for_sessions(env), account)

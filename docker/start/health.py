@@ -11,13 +11,13 @@ TIMEOUT_S = 3.0
 TENSORBOARD_PORT = 6006
 
 
-def faults(first_process: bytes) -> List[str]:
+def faults() -> List[str]:
     """Return a line for each service that does not answer; empty means healthy.
 
-    ``first_process`` is the command line of process 1. A container that runs a
-    command instead of services ends with it, so it is healthy as long as it runs.
+    docker/serve makes the state folder first of all. A container without it runs a command
+    instead of services, and ends with it: it is healthy as long as it runs.
     """
-    if not first_process.rstrip(b"\0").endswith(b"/entrypoint"):
+    if not state.folder().is_dir():
         return []
     try:
         names = (state.folder() / "services").read_text("utf-8").split()

@@ -34,8 +34,8 @@ def settings(env: Mapping[str, str]) -> Dict[str, Any]:
 
 
 def write(found: Dict[str, Any], account: Account) -> None:
-    """Keep the settings where Jupyter's user alone can read them."""
-    state.write(SETTINGS, json.dumps(found).encode(), account, mode=0o400)
+    """Keep the settings where only Jupyter's user can read them."""
+    state.write(SETTINGS, json.dumps(found).encode(), account)
 
 
 def read() -> Dict[str, Any]:

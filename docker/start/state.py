@@ -18,8 +18,9 @@ def folder() -> pathlib.Path:
     return pathlib.Path(f"/tmp/workbench-{os.geteuid()}")
 
 
-def write(name: str, content: bytes, reader: Optional[Account] = None, mode: int = 0o600) -> None:
-    """Write ``content`` to the file ``name`` whole; give it to ``reader`` when root writes it."""
+def write(name: str, content: bytes, reader: Optional[Account] = None) -> None:
+    """Write ``content`` to the file ``name`` whole: for ``reader`` and root alone, or for all."""
+    mode = 0o444 if reader is None else 0o440
     path = folder() / name
     fresh = path.with_name(f".{name}")
     fresh.unlink(missing_ok=True)
@@ -27,6 +28,7 @@ def write(name: str, content: bytes, reader: Optional[Account] = None, mode: int
     with os.fdopen(descriptor, "wb") as file:
         os.fchmod(file.fileno(), mode)
         if reader is not None and os.geteuid() == 0:
-            os.fchown(file.fileno(), reader.uid, reader.gid)
+            # By its group: root without its usual powers (--cap-drop) reads it as the owner.
+            os.fchown(file.fileno(), 0, reader.gid)
         file.write(content)
     fresh.replace(path)

@@ -56,7 +56,8 @@ class Workbench:
         return result.exit_code, result.output.decode()
 
     def healthy(self) -> bool:
-        return self.run("healthcheck", user="root")[0] == 0
+        # As Docker runs it: as whoever the container was started.
+        return self.run("healthcheck", user="")[0] == 0
 
     def wait_ready(self) -> Workbench:
         def look() -> bool:

@@ -143,3 +143,57 @@ def test_log_lines_carry_the_services_name(start, public_key: str) -> None:
     workbench = start(environment={"AUTHORIZED_KEYS": public_key}).wait_ready()
     assert workbench.ssh("true").returncode == 0
     wait_until(lambda: "ssh | Accepted publickey for user" in workbench.logs(), 10, "sshd's line")
+
+
+# Ways to run a container: what they take away, and what works all the same.
+CAPABILITIES = ["SETUID", "SETGID", "SYS_CHROOT", "KILL", "CHOWN", "AUDIT_WRITE"]
+MODES = {
+    "init": {"init": True},
+    "no new privileges": {"security_opt": ["no-new-privileges"]},
+    "few capabilities": {"cap_drop": ["ALL"], "cap_add": CAPABILITIES},
+    "host's processes": {"pid_mode": "host"},
+}
+
+
+@pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
+def test_ways_to_run(start, public_key: str, mode: dict) -> None:
+    workbench = start(environment={"AUTHORIZED_KEYS": public_key}, **mode).wait_ready()
+    assert "warn" not in workbench.logs().lower()
+    assert workbench.ssh("id -un").stdout == b"user\n"
+    assert workbench.run("jupyter-url")[1].startswith("http://127.0.0.1:8888/lab?token=")
+    assert seconds_to_stop(workbench) < STOP_S
+    assert workbench.ended() == 0
+
+
+def test_another_user_serves_jupyter_and_says_that_ssh_is_off(start, public_key: str) -> None:
+    given = {"AUTHORIZED_KEYS": public_key, "JUPYTER_TOKEN": "t"}
+    workbench = start(environment=given, user="1234:1234").wait_ready()
+    assert "SSH: off, because it needs a start as root; leave out --user" in workbench.logs()
+    assert "1234:1234 cannot write to /workspace, which belongs to 1000:1000" in workbench.logs()
+    kernels = f"http://127.0.0.1:{workbench.port(8888)}/api/kernels?token=t"
+    assert requests.post(kernels, timeout=30).status_code == 201
+    assert seconds_to_stop(workbench) < STOP_S
+    assert workbench.ended() == 0
+
+
+def test_no_place_for_a_host_key(start, public_key: str) -> None:
+    workbench = start(
+        environment={"AUTHORIZED_KEYS": public_key},
+        read_only=True,
+        tmpfs={"/run": "", "/tmp": "", "/home/user": "uid=1000", "/workspace": "uid=1000"},
+    )
+    assert workbench.ended() == 2
+    error = "error: the host key has no place in /etc/ssh/host_keys: mount a volume there\n"
+    assert workbench.logs() == error
+
+
+def test_read_only_root(start, public_key: str) -> None:
+    workbench = start(
+        environment={"AUTHORIZED_KEYS": public_key},
+        read_only=True,
+        tmpfs={
+            **{"/run": "exec", "/tmp": "", "/etc/ssh/host_keys": "mode=0700"},
+            **{"/home/user": "uid=1000,gid=1000", "/workspace": "uid=1000,gid=1000"},
+        },
+    ).wait_ready()
+    assert workbench.ssh("touch here /workspace/there && echo done").stdout == b"done\n"
