@@ -67,7 +67,7 @@ RUN --mount=type=cache,target=/var/cache/apt,sharing=locked \
 FROM system AS packages
 COPY --link --from=base-check /base.json /opt/workbench/base.json
 # The base's pip is older than 20.3 and cannot read the names of today's wheels.
-# 25.0.1 is the last for Python 3.8. `ca` is a build secret: a company's own CA.
+# `ca` is a build secret: a company's own CA.
 RUN --mount=type=secret,id=ca \
     --mount=type=cache,target=/root/.cache/pip \
     --mount=type=bind,source=docker/pip.lock,target=/pip.lock \

@@ -1,4 +1,4 @@
-"""SIGTERM, SIGINT and SIGHUP as a flag that the graph reads, so that a long graph call ends early."""
+"""Signals as a flag that the graph reads, so that a long graph call ends early."""
 
 from __future__ import annotations
 

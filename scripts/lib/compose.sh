@@ -23,6 +23,7 @@ start_container() {
   write_override "$access"
   files+=(--file "$OVERRIDE")
 
+  check_in_container "${files[@]}"
   before=$(container .Id)
   running=$(container .State.Running)
   mkdir -p "${log%/*}"
@@ -34,6 +35,14 @@ start_container() {
   else
     info "The container $CONTAINER is as it should be."
   fi
+}
+
+# The image itself reads the settings first: a mistake in one starts nothing.
+check_in_container() {
+  local said
+  said=$(compose --progress quiet "$@" run --rm --no-deps --no-TTY \
+    --entrypoint '/opt/workbench/prepare check' workbench 2>&1) && return
+  mistake "$(last_line <<<"$said" | sed 's/^error: //')"
 }
 
 # Asked before anything is built: is there room for the container?

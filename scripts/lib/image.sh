@@ -16,7 +16,7 @@ build_image() {
   # images, whatever builder the user has chosen for other work.
   docker buildx build --builder "$(docker context show)" --tag "$tag" \
     --build-arg "BASE_IMAGE=$BASE_IMAGE" --build-context "datasets=$DATASETS" \
-    "${arguments[@]}" "$@" "$REPO" </dev/null || fault "the build of $tag failed; the lines above say where"
+    "${arguments[@]}" "$@" "$REPO" </dev/null 2>&1 || fault "the build of $tag failed; the lines above say where"
 }
 
 # All that the image needs, then the image.

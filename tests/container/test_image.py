@@ -9,6 +9,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
+
 from conftest import IMAGE, ROOT, docker_run
 
 HOST_KEY = "ssh_host_"
@@ -119,28 +120,32 @@ def other_base(request: pytest.FixtureRequest, tmp_path: Path):
     (tmp_path / "Dockerfile").write_text(
         f"FROM {IMAGE}\nCOPY tensorflow.py /fake/tensorflow.py\nENV PYTHONPATH=/fake\n"
     )
-    subprocess.run(["docker", "build", "-q", "-t", tag, str(tmp_path)], check=True, capture_output=True)
+    subprocess.run(
+        ["docker", "build", "-q", "-t", tag, str(tmp_path)], check=True, capture_output=True
+    )
     yield tag
     subprocess.run(["docker", "rmi", "-f", tag], check=True, capture_output=True)
 
 
-FAKE = (
-    "__version__ = '{version}'\n"
-    "class sysconfig:\n"
-    "    get_build_info = staticmethod(lambda: {build})\n"
-)
+def fake_tensorflow(version: str, **build: object) -> str:
+    """The source of a module that says of itself what is given."""
+    return (
+        f"__version__ = {version!r}\n"
+        f"class sysconfig:\n    get_build_info = staticmethod(lambda: {build!r})\n"
+    )
 
 
 @pytest.mark.parametrize(
     ("other_base", "found"),
     [
-        (FAKE.format(version="2.10.0", build="dict(cuda_version='11.2', cudnn_version='8')"), "tensorflow 2.10.0"),
-        (FAKE.format(version="2.9.3", build="dict(is_cuda_build=False)"), "cuda none, cudnn none"),
-        (FAKE.format(version="2.9.1", build="dict(cuda_version='11.8', cudnn_version='8')"), "cuda 11.8"),
+        (fake_tensorflow("2.10.0", cuda_version="11.2", cudnn_version="8"), "tensorflow 2.10.0"),
+        (fake_tensorflow("2.9.3", is_cuda_build=False), "cuda none, cudnn none"),
+        (fake_tensorflow("2.9.1", cuda_version="11.8", cudnn_version="8"), "cuda 11.8"),
         ("raise ImportError('not here')", "tensorflow none (not here), cuda none, cudnn none"),
     ],
+    ids=["newer", "no GPU wheel", "other CUDA", "no TensorFlow"],
     indirect=["other_base"],
-)  # fmt: skip
+)
 def test_another_base_is_refused_in_one_line(other_base: str, found: str) -> None:
     result = build("--build-arg", f"BASE_IMAGE={other_base}", "--target", "base-check")
     assert result.returncode != 0

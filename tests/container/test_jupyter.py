@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 import requests
-from conftest import Workbench, docker_run, wait_until, IMAGE
+
+from conftest import IMAGE, Workbench, docker_run, wait_until
 
 URL = re.compile(r"^Jupyter: (http://127\.0\.0\.1:8888/lab\?token=([0-9a-f]{48}))$", re.MULTILINE)
 
@@ -106,7 +107,8 @@ def test_base_url(start) -> None:
 
 def test_certificate(start, tmp_path: Path) -> None:
     making = (
-        "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1 "
+        "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost "
+        "-addext subjectAltName=IP:127.0.0.1 "
         "-keyout /pair/key.pem -out /pair/cert.pem && chmod 0644 /pair/*"
     )
     tmp_path.chmod(0o777)

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from conftest import ROOT, Workbench, wait_until
 
 BARE, BUILT = "tf29-test-debian11", "tf29-test-debian11-system"
@@ -61,9 +62,15 @@ def test_what_was_made_right(system_image: str) -> None:
         "ldd --version | head -n 1 | grep -o '2.31$'; command -v tini tmux git rsync pkill"
     )
     output = subprocess.run(
-        ["docker", "run", "--rm", system_image, "bash", "-c", script], capture_output=True, text=True
+        ["docker", "run", "--rm", system_image, "bash", "-c", script],
+        capture_output=True,
+        text=True,
     ).stdout
-    expected = ["644", "2.31", *(f"/usr/bin/{name}" for name in "tini tmux git rsync pkill".split())]
+    expected = [
+        "644",
+        "2.31",
+        *(f"/usr/bin/{name}" for name in ["tini", "tmux", "git", "rsync", "pkill"]),
+    ]
     assert output.split() == expected
 
 
@@ -74,7 +81,9 @@ def test_sshd_8_4_takes_our_settings(system_image: str, engine, key: Path, publi
         detach=True,
         environment={"KEY": public_key},
         ports={"2222/tcp": ("127.0.0.1", None)},
-        volumes={str(ROOT / "docker/etc/ssh/sshd_config"): {"bind": "/etc/ssh/sshd_config", "mode": "ro"}},
+        volumes={
+            str(ROOT / "docker/etc/ssh/sshd_config"): {"bind": "/etc/ssh/sshd_config", "mode": "ro"}
+        },
     )
     try:
         workbench = Workbench(container, key)

@@ -7,6 +7,7 @@ import time
 
 import pytest
 import requests
+
 from conftest import Workbench, wait_until
 
 STOP_S = 2.0

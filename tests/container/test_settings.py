@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from conftest import IMAGE, assert_mistake, docker_run
 
 MISTAKES = [

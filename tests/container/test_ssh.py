@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from conftest import Workbench, wait_until
 
 OFF = "SSH: off, because no key was given; add -e AUTHORIZED_KEYS="
@@ -135,7 +136,9 @@ def test_a_session_has_the_environment_of_docker_exec(with_values: Workbench, sh
 
     def pairs(output: bytes) -> dict[str, bytes]:
         listed = output.partition(b"MARK\n")[2].split(b"\0")
-        return {name.decode(): value for name, _, value in (pair.partition(b"=") for pair in listed)}
+        return {
+            name.decode(): value for name, _, value in (pair.partition(b"=") for pair in listed)
+        }
 
     inside = pairs(with_values.container.exec_run(command, user="user").output)
     over_ssh = pairs(with_values.ssh(f"{shell} 'echo MARK; env -0'").stdout)

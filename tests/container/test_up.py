@@ -143,9 +143,20 @@ def test_name_taken_by_hand_is_left_alone(script: Script) -> None:
     assert docker("container", "inspect", "--format", "{{.State.Running}}", NAME) == "true"
 
 
-def test_refused_setting_ends_with_the_containers_own_line(script: Script) -> None:
-    result = script("up", AUTHORIZED_KEYS="no key at all")
+@pytest.mark.parametrize(
+    ("variables", "words"),
+    [
+        ({"AUTHORIZED_KEYS": "no key at all"}, ["AUTHORIZED_KEYS line 1", "no key at all"]),
+        ({"JUPYTER_TOKEN": "two words"}, ["JUPYTER_TOKEN"]),
+        ({"SERVICES": "jupiter"}, ["SERVICES='jupiter'"]),
+    ],
+    ids=["key", "token", "services"],
+)
+def test_refused_setting_starts_nothing(script: Script, variables: dict, words: list) -> None:
+    result = script("up", **variables)
     assert result.returncode == 2
-    error = result.stderr.splitlines()[-1]
+    (error,) = result.stderr.splitlines()
     assert error.startswith("error: ")
-    assert "AUTHORIZED_KEYS" in error
+    for word in words:
+        assert word in error
+    assert docker("container", "ls", "--all", "--quiet", "--filter", f"name={NAME}") == ""

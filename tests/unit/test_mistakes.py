@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+
 from conftest import ROOT, SMALL_TRAIN, run_train
 
 # (arguments, what the line must contain)

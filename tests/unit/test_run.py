@@ -10,8 +10,8 @@ import subprocess
 import numpy as np
 import pytest
 import tensorflow as tf
-from conftest import SMALL_TEST, environment, read_json, read_lines, run_train, train_command
 
+from conftest import SMALL_TEST, environment, read_json, read_lines, run_train, train_command
 from workbench.devices import idle_gpus_warning
 from workbench.hardware import Gpu
 from workbench.verdicts import Failure, failures_named
@@ -231,7 +231,9 @@ def test_same_seed_same_result(float32_run, tmp_path, small_datasets):
         assert (again == pytest.approx(first, rel=1e-6)) == same
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)])
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)]
+)
 def test_stopped_by_a_signal(number, status, tmp_path, small_datasets, mnist):
     out = tmp_path / "run"
     program = subprocess.Popen(

@@ -10,8 +10,8 @@ import threading
 import numpy as np
 import pytest
 import tensorflow as tf
-from conftest import ROOT
 
+from conftest import ROOT
 from workbench.data import epoch_order
 from workbench.errors import Mistake
 from workbench.loop import Loop, means, numbers, to_device, total, unpack
