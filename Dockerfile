@@ -91,6 +91,8 @@ RUN groupadd --gid 1000 user; \
     # No password: `*` lets keys in, where `!` would be a locked account.
     useradd --uid 1000 --gid 1000 --create-home --password '*' \
       --shell /opt/workbench/login-shell user; \
+    # What our own programs start with, whatever PATH a container is given.
+    ln -s "$(command -v python3)" /opt/workbench/python3; \
     install -d -o user -g user /workspace /var/cache/cuda; \
     install -d -m 0700 /etc/ssh/host_keys; \
     site=$(python3 -c 'import numpy, pathlib; print(pathlib.Path(numpy.__file__).parents[1])'); \
@@ -112,8 +114,7 @@ COPY --link --from=datasets /mnist.npz /opt/workbench/datasets/mnist.npz
 COPY --link docker/etc/ /etc/
 COPY --link docker/start/ /opt/workbench/start/
 COPY --link docker/services/ /opt/workbench/services/
-COPY --link docker/bin/ docker/entrypoint docker/serve docker/as-user docker/login-shell \
-     docker/log.sh docker/state.sh /opt/workbench/
+COPY --link docker/bin/ docker/serve docker/login-shell docker/log.sh /opt/workbench/
 COPY --link workbench/ /opt/workbench/workbench/
 COPY --link train.py /opt/workbench/
 # Checked: an edit of our own files takes effect.

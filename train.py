@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
+import signal
 import sys
 import time
 from typing import Any
@@ -27,7 +28,12 @@ from workbench.settings import (
     check_together,
     unused_flags_warning,
 )
+from workbench.terminal import check_output, give_up_output
 from workbench.verdicts import Failure, failures_named
+
+# Until a run exists there is nothing to save: Ctrl-C ends the program without Python's traceback.
+if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 FAILURE_STATUS = 1
 STARTED = time.perf_counter()
@@ -36,29 +42,24 @@ STARTED = time.perf_counter()
 def main() -> int:
     """Read the command line and train; return the exit status."""
     arguments = sys.argv[1:]
-    if flags.wants_help(arguments):
-        print(flags.help_page(Settings, HELP_HEADING, HELP_ENDING))
-        return 0
-    given = flags.parse(arguments, Settings)
-    check_together(given)
     try:
-        # Fire would print what the function returns, the exit status.
-        return fire.Fire(train, command=flags.as_command(given), serialize=lambda status: None)
-    except Failure as failure:
-        return report_failure(str(failure))
-    except BrokenPipeError:
-        return report_failure("nobody reads standard output any more; the files are complete.")
-
-
-def report_failure(text: str) -> int:
-    """Say why the training failed; return the exit status."""
-    print(f"failed: {text}", file=sys.stderr)
-    try:
+        check_output()
+        if flags.wants_help(arguments):
+            print(flags.help_page(Settings, HELP_HEADING, HELP_ENDING))
+            status = 0
+        else:
+            given = flags.parse(arguments, Settings)
+            check_together(given)
+            # Fire would print what the function returns, the exit status.
+            command = flags.as_command(given)
+            status = fire.Fire(train, command=command, serialize=lambda status: None)
         sys.stdout.flush()
-    except BrokenPipeError:
-        # Python would complain of it once more on its way out.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return FAILURE_STATUS
+        return status
+    except Failure as failure:
+        print(f"failed: {failure}", file=sys.stderr)
+        if failure.verdict == "output_closed":
+            give_up_output()
+        return FAILURE_STATUS
 
 
 def train(**given: Any) -> int:
@@ -113,10 +114,8 @@ def train(**given: Any) -> int:
         )
 
     # From here on there is a run: however it ends, it leaves a summary.
-    run_folder.make_folder(folder)
+    folder = run_folder.claim_folder(folder, named=settings.out is not None)
     stop.save_first(loop.stop)
-    print(f"policy: {choice.policy} ({choice.reason})")
-    print(f"output: {folder}", flush=True)
     progress = training.Progress(STARTED)
 
     def write_summary(stopped_because: str) -> dict[str, Any]:
@@ -125,6 +124,8 @@ def train(**given: Any) -> int:
         return content
 
     try:
+        print(f"policy: {choice.policy} ({choice.reason})")
+        print(f"output: {folder}", flush=True)
         with failures_named("writing config.json"):
             flags_read = {**dataclasses.asdict(settings), "out": str(folder)}
             content = summary.config(flags_read, choice, nvml, cpu, gpus, loop.step)
@@ -135,6 +136,7 @@ def train(**given: Any) -> int:
         with failures_named("saving the model"):
             monitor.close()
             export.save_model(model, folder / "model")
+            stop.too_late()
             stopped_by = progress.stopped_by
             content = write_summary(stopped_by.name if stopped_by else "finished")
     except Failure as failure:

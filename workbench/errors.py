@@ -4,6 +4,8 @@ import sys
 from typing import Callable
 
 MISTAKE_STATUS = 2
+# A value may be quoted in the line, and values may be of any length.
+LONGEST_LINE = 600
 
 
 class Mistake(Exception):
@@ -19,5 +21,16 @@ def report_mistake(main: Callable[[], int]) -> int:
     try:
         return main()
     except Mistake as mistake:
-        print(f"error: {' '.join(str(mistake).split())}", file=sys.stderr)
+        print(f"error: {one_line(str(mistake))}", file=sys.stderr)
         return MISTAKE_STATUS
+
+
+def one_line(text: str) -> str:
+    """Return ``text`` as one printable line of bearable length, its middle left out if need be."""
+    line = "".join(
+        letter if letter.isprintable() else ascii(letter)[1:-1] for letter in " ".join(text.split())
+    )
+    if len(line) <= LONGEST_LINE:
+        return line
+    half = LONGEST_LINE // 2
+    return f"{line[:half]} … {line[-half:]}"

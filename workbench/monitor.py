@@ -10,7 +10,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from workbench.run_folder import finite
+from workbench.run_folder import CLAIM, finite
 
 # Away from a terminal: the least number of seconds between two lines within an epoch.
 LINE_SECONDS = 10.0
@@ -33,7 +33,7 @@ class Monitor:
     """
 
     def __init__(self, folder: Path, epochs: int, steps_per_epoch: int) -> None:
-        self._metrics = (folder / "metrics.jsonl").open("w", encoding="utf-8")
+        self._metrics = (folder / CLAIM).open("w", encoding="utf-8")
         self._train = tf.summary.create_file_writer(str(folder / "tensorboard" / "train"))
         self._val = tf.summary.create_file_writer(str(folder / "tensorboard" / "validation"))
         self._epochs = epochs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import os
@@ -12,6 +13,8 @@ from typing import Any
 from workbench.errors import Mistake
 
 RUNS = Path("/workspace/runs")
+# The first file of every run.
+CLAIM = "metrics.jsonl"
 
 
 def choose_folder(out: str | None, model: str) -> Path:
@@ -37,12 +40,25 @@ def choose_folder(out: str | None, model: str) -> Path:
     return folder
 
 
-def make_folder(folder: Path) -> None:
-    """Make ``folder`` and its parents. Raises ``Mistake`` where the system refuses it."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise _unusable(folder, error) from error
+def claim_folder(folder: Path, named: bool) -> Path:
+    """Make ``folder`` and its parents, and take it for this run; return the folder taken.
+
+    Two runs may choose one folder at the same moment. The file CLAIM decides, since only one
+    of them can create it: the other takes the next number, or where the user ``named`` the
+    folder it ends with ``Mistake``, as it does where the system refuses the folder.
+    """
+    for candidate in itertools.chain(
+        [folder], () if named else (Path(f"{folder}-{number}") for number in itertools.count(2))
+    ):
+        try:
+            candidate.mkdir(parents=True, exist_ok=True)
+            (candidate / CLAIM).touch(exist_ok=False)
+            return candidate
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise _unusable(folder, error) from error
+    raise Mistake(f"--out={folder} was taken by another run just now: name a new folder")
 
 
 def write_json(file: Path, content: dict[str, Any]) -> None:

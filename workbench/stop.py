@@ -43,6 +43,11 @@ class StopRequest:
         with self._lock:
             self._variable = variable
 
+    def too_late(self) -> None:
+        """From now on signals change nothing: the run has ended, and how is written down."""
+        for number in SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
+
     @property
     def signal(self) -> signal.Signals | None:
         """The signal that asked to stop, or None."""

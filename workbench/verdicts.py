@@ -46,8 +46,8 @@ VERDICTS = {
         "Look at the folder's permissions and at the disk, or choose another folder with --out.",
     ),
     "output_closed": Verdict(
-        "nobody reads standard output any more",
-        "Send it to a file (train >log) instead of a pipe that ends early.",
+        "standard output cannot be written",
+        "Send it to a file with room (train >log), not to a pipe that ends early.",
     ),
     "device_failed": Verdict(
         "TensorFlow could not go on",
@@ -80,13 +80,13 @@ def failures_named(where: str) -> Iterator[None]:
             raise Failure("disk_full", evidence) from error
         if isinstance(error, tf.errors.ResourceExhaustedError) or "OUT_OF_MEMORY" in str(error):
             raise Failure("out_of_memory", evidence) from error
-        if isinstance(error, (tf.errors.PermissionDeniedError, tf.errors.NotFoundError)):
+        # "File too large": a limit of the shell or of the file system.
+        refused = (tf.errors.PermissionDeniedError, tf.errors.NotFoundError)
+        if isinstance(error, refused) or "File too large" in str(error):
             raise Failure("cannot_write", evidence) from error
         raise Failure("device_failed", evidence) from error
     except MemoryError as error:
         raise Failure("out_of_memory", f"{where}: main memory") from error
-    except BrokenPipeError as error:
-        raise Failure("output_closed", where) from error
     except OSError as error:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         raise Failure("disk_full" if full else "cannot_write", f"{where}: {error}") from error

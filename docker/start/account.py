@@ -1,10 +1,11 @@
-"""The container's user: who it is, and how PUID and PGID make it someone else."""
+"""The container's user: who it is, how PUID and PGID change it, how a process becomes it."""
 
 import os
 import pathlib
 import pwd
 import subprocess
-from typing import Mapping, NamedTuple, Optional
+import sys
+from typing import Dict, List, Mapping, NamedTuple, Optional
 
 from workbench.errors import Mistake
 from workbench.log import warn
@@ -13,6 +14,8 @@ NAME = "user"
 HOME = pathlib.Path("/home/user")
 WORKSPACE = pathlib.Path("/workspace")
 LARGEST_ID = 2**31 - 1
+# What a shell answers for a command that is not there, or cannot be run.
+NOT_FOUND, NOT_EXECUTABLE = 127, 126
 
 
 class Account(NamedTuple):
@@ -38,39 +41,42 @@ def wanted_id(env: Mapping[str, str], name: str) -> Optional[int]:
     text = env.get(name, "")
     if not text:
         return None
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= LARGEST_ID:
+    if not (text.isascii() and text.isdigit() and len(text) < 12 and 1 <= int(text) <= LARGEST_ID):
         raise Mistake(f"{name}={text!r} is no id from 1 to {LARGEST_ID}; take the one of `id -u`")
     return int(text)
 
 
 def apply(uid: Optional[int], gid: Optional[int]) -> None:
-    """Give the user other ids, and its home and workspace to them (not what lies in it)."""
+    """Give the user other ids, and with them its home and the workspace's own folder."""
     before = current()
-    if os.geteuid() != 0:
-        if (uid or before.uid, gid or before.gid) != before:
-            warn(f"PUID and PGID need a start as root; this one runs as {before.uid}:{before.gid}")
-        return
     after = Account(uid or before.uid, gid or before.gid)
     if after == before:
         return
+    if os.geteuid() != 0:
+        warn(f"PUID and PGID need a start as root; this one runs as {before.uid}:{before.gid}")
+        return
     if after.gid != before.gid:
-        _run("groupmod", "--non-unique", "--gid", str(after.gid), NAME)
+        _change("groupmod", "--non-unique", "--gid", str(after.gid))
     if after.uid != before.uid:
         # usermod gives the home and what is in it to the new id.
-        _run("usermod", "--non-unique", "--uid", str(after.uid), NAME)
+        _change("usermod", "--non-unique", "--uid", str(after.uid))
     for path in [WORKSPACE, HOME, *HOME.rglob("*")]:
         owner = path.lstat()
-        if (owner.st_uid, owner.st_gid) in {(before.uid, before.gid), (after.uid, before.gid)}:
+        if (owner.st_uid, owner.st_gid) in {before, Account(after.uid, before.gid)}:
             os.lchown(path, after.uid, after.gid)
 
 
-def check_folders(account: Account) -> None:
-    """Warn where the user cannot write: the usual fault of a bind mount."""
+def adopt_folders(account: Account) -> None:
+    """Take over empty folders that Docker made for a bind mount; warn of others' folders."""
     for path in (WORKSPACE, HOME):
         if _can_write(account, path):
             continue
         owner = path.stat()
-        if os.statvfs(path).f_flag & os.ST_RDONLY:
+        read_only = os.statvfs(path).f_flag & os.ST_RDONLY
+        if os.geteuid() == 0 and owner.st_uid == 0 and not read_only and _made_by_docker(path):
+            os.chown(path, account.uid, account.gid)
+            continue
+        if read_only:
             remedy = "it is read-only, so mount a volume there"
         elif owner.st_uid == 0 or os.geteuid() != 0:
             remedy = f"on the host: chown {account.uid}:{account.gid} its folder"
@@ -82,6 +88,38 @@ def check_folders(account: Account) -> None:
         )
 
 
+def become(command: List[str], env: Dict[bytes, bytes]) -> int:
+    """Become the user and then ``command``; return a shell's status when it cannot be run."""
+    if os.geteuid() == 0:
+        me = current()
+        try:
+            os.setgroups([me.gid])
+            os.setgid(me.gid)
+            os.setuid(me.uid)
+        except PermissionError:
+            raise Mistake(
+                "root may not become the user here; add --cap-add=SETUID --cap-add=SETGID, "
+                "or start with --user 1000:1000"
+            ) from None
+    if not os.access(env.get(b"HOME", b"/"), os.W_OK):
+        env[b"HOME"] = b"/tmp"
+    try:
+        os.execvpe(command[0], command, env)
+    except OSError as error:
+        print(f"error: {command[0]!r} cannot be run: {error.strerror}", file=sys.stderr)
+        return NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
+
+
+def _made_by_docker(path: pathlib.Path) -> bool:
+    """Whether this is an empty folder in a container whose root is the host's root.
+
+    With mapped ids (rootless Docker) a changed owner would lock the host's user out.
+    """
+    if any(path.iterdir()):
+        return False
+    return pathlib.Path("/proc/self/uid_map").read_text("utf-8").split()[:2] == ["0", "0"]
+
+
 def _can_write(account: Account, path: pathlib.Path) -> bool:
     if os.geteuid() != 0:
         return os.access(path, os.W_OK)
@@ -89,5 +127,7 @@ def _can_write(account: Account, path: pathlib.Path) -> bool:
     return subprocess.run([*as_user, "test", "-w", str(path)], check=False).returncode == 0
 
 
-def _run(*command: str) -> None:
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+def _change(*command: str) -> None:
+    result = subprocess.run([*command, NAME], stderr=subprocess.PIPE, text=True, check=False)
+    if result.returncode != 0:
+        raise Mistake(f"PUID and PGID cannot be applied: {result.stderr.strip()}")

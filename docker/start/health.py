@@ -14,7 +14,7 @@ TENSORBOARD_PORT = 6006
 def faults() -> List[str]:
     """Return a line for each service that does not answer; empty means healthy.
 
-    docker/serve makes the state folder first of all. A container without it runs a command
+    A workstation makes the state folder first of all. A container without it runs a command
     instead of services, and ends with it: it is healthy as long as it runs.
     """
     if not state.folder().is_dir():

@@ -1,7 +1,6 @@
 """Jupyter's token or password, address and certificate, from the environment."""
 
 import json
-import os
 import re
 import secrets as random_secrets
 from typing import Any, Dict, Mapping, Tuple
@@ -13,29 +12,39 @@ from workbench.errors import Mistake
 PORT = 8888
 TOKEN_BYTES = 24  # as many as Jupyter itself takes
 SETTINGS = "jupyter.json"
+# What jupyter_server.auth.passwd() makes, and its older form.
+ARGON2 = r"argon2:\$argon2(id|i|d)\$v=\d+\$m=\d+,t=\d+,p=\d+\$[A-Za-z0-9+/]+\$[A-Za-z0-9+/]+"
+SALTED = r"sha\d+:[0-9a-f]+:[0-9a-f]+"
 
 
 def settings(env: Mapping[str, str]) -> Dict[str, Any]:
     """Return Jupyter's settings; ``token_made`` tells a fresh token from a given one.
 
     Raises Mistake for a token given both ways, an unreadable file, a hash that is
-    none, a base URL that is no path, and half a certificate.
+    none, a base URL that is no path, and a certificate that cannot be used.
     """
     password_hash = _password_hash(env)
     token, made = _token(env, password_hash)
+    certificate, key = _certificate(env)
     return {
         "token": token,
         "token_made": made,
         "password_hash": password_hash,
         "base_url": _base_url(env),
-        "certfile": _certificate(env, "JUPYTER_CERTFILE"),
-        "keyfile": _certificate(env, "JUPYTER_KEYFILE"),
+        "certificate": certificate,
+        "key": key,
     }
 
 
 def write(found: Dict[str, Any], account: Account) -> None:
     """Keep the settings where only Jupyter's user can read them."""
-    state.write(SETTINGS, json.dumps(found).encode(), account)
+    kept = dict(found, certfile="", keyfile="")
+    # Copies: a private key is readable to root alone, as a rule.
+    for name, file in (("certificate", "certfile"), ("key", "keyfile")):
+        content = kept.pop(name)
+        if content:
+            kept[file] = str(state.write(f"jupyter.{name}", content, account))
+    state.write(SETTINGS, json.dumps(kept).encode(), account)
 
 
 def read() -> Dict[str, Any]:
@@ -43,11 +52,17 @@ def read() -> Dict[str, Any]:
     return json.loads((state.folder() / SETTINGS).read_text("utf-8"))
 
 
-def url(found: Dict[str, Any]) -> str:
+def url() -> str:
     """Return Lab's address; with the token only if it was made here, not given."""
+    found = read()
     scheme = "https" if found["certfile"] else "http"
     address = f"{scheme}://127.0.0.1:{PORT}{found['base_url']}lab"
     return f"{address}?token={found['token']}" if found["token_made"] else address
+
+
+def how_to_log_in(found: Dict[str, Any]) -> str:
+    """Return what to add to the address where the token is not in it."""
+    return "" if found["token_made"] else " (with the token or password you gave)"
 
 
 def _token(env: Mapping[str, str], password_hash: str) -> Tuple[str, bool]:
@@ -55,11 +70,15 @@ def _token(env: Mapping[str, str], password_hash: str) -> Tuple[str, bool]:
     given, file = env.get("JUPYTER_TOKEN", ""), env.get("JUPYTER_TOKEN_FILE", "")
     if given and file:
         raise Mistake(f"JUPYTER_TOKEN and JUPYTER_TOKEN_FILE={file} are both set; give one of them")
+    name = "JUPYTER_TOKEN_FILE" if file else "JUPYTER_TOKEN"
     if file:
-        given = secrets.text_of_file(env, "JUPYTER_TOKEN_FILE").strip()
-    if given and re.search(r"\s", given):
-        name = "JUPYTER_TOKEN_FILE" if file else "JUPYTER_TOKEN"
-        raise Mistake(f"{name} holds a token with white space in it; give one word")
+        given = secrets.text_of_file(env, name).strip()
+    # It has to fit into an HTTP header.
+    if given and not re.fullmatch(r"[!-~]{1,512}", given):
+        raise Mistake(
+            f"{name} holds {len(given)} characters, some of them no printable ASCII, "
+            "or more than 512; give one word of letters and digits"
+        )
     if given or password_hash:
         return given, False
     return random_secrets.token_hex(TOKEN_BYTES), True
@@ -69,8 +88,7 @@ def _password_hash(env: Mapping[str, str]) -> str:
     if not env.get("JUPYTER_PASSWORD_HASH_FILE"):
         return ""
     found = secrets.text_of_file(env, "JUPYTER_PASSWORD_HASH_FILE").strip()
-    # The two forms that jupyter_server.auth.passwd_check knows.
-    if not re.fullmatch(r"(argon2:\$argon2\S+|sha\d+:[0-9a-f]+:[0-9a-f]+)", found):
+    if not re.fullmatch(rf"{ARGON2}|{SALTED}", found):
         raise Mistake(
             f"JUPYTER_PASSWORD_HASH_FILE={env['JUPYTER_PASSWORD_HASH_FILE']} holds no hash of "
             "Jupyter's; make one with: python -c 'from jupyter_server.auth import passwd; "
@@ -81,17 +99,28 @@ def _password_hash(env: Mapping[str, str]) -> str:
 
 def _base_url(env: Mapping[str, str]) -> str:
     text = env.get("JUPYTER_BASE_URL", "") or "/"
-    if not re.fullmatch(r"/([A-Za-z0-9._~%-]+/?)*", text):
+    if not re.fullmatch(r"/([A-Za-z0-9_~-][A-Za-z0-9._~-]*/?)*", text):
         raise Mistake(f"JUPYTER_BASE_URL={text!r} is no path such as /lab-of-ann/")
     return text if text.endswith("/") else f"{text}/"
 
 
-def _certificate(env: Mapping[str, str], name: str) -> str:
-    path = env.get(name, "")
-    if not path:
-        return ""
-    if name == "JUPYTER_KEYFILE" and not env.get("JUPYTER_CERTFILE"):
-        raise Mistake(f"JUPYTER_KEYFILE={path} is set without JUPYTER_CERTFILE; give both")
-    if not os.path.isfile(path):
-        raise Mistake(f"{name}={path} does not exist in the container; mount it")
-    return path
+def _certificate(env: Mapping[str, str]) -> Tuple[bytes, bytes]:
+    """Return the content of certificate and key; both empty where none is set."""
+    certfile, keyfile = env.get("JUPYTER_CERTFILE", ""), env.get("JUPYTER_KEYFILE", "")
+    if keyfile and not certfile:
+        raise Mistake(f"JUPYTER_KEYFILE={keyfile} is set without JUPYTER_CERTFILE; give both")
+    if not certfile:
+        return b"", b""
+    certificate = secrets.bytes_of_file(env, "JUPYTER_CERTFILE")
+    key = secrets.bytes_of_file(env, "JUPYTER_KEYFILE") if keyfile else b""
+    import ssl  # only here: it takes as long to load as all the rest
+
+    try:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certfile, keyfile or None, password=lambda: b"")
+    except (OSError, ValueError) as error:
+        both = f"JUPYTER_CERTFILE={certfile}" + (f", JUPYTER_KEYFILE={keyfile}" if keyfile else "")
+        raise Mistake(
+            f"{both}: no certificate and unencrypted key that fit each other, in PEM ({error})"
+        ) from None
+    return certificate, key

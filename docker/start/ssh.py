@@ -3,6 +3,7 @@
 import os
 import pathlib
 import subprocess
+import tempfile
 from typing import List
 
 from start import state
@@ -21,26 +22,61 @@ class NotStartable(Exception):
 def prepare(keys: List[str]) -> None:
     """Make the host key if there is none, write the keys, and let sshd check itself.
 
-    Raises NotStartable with sshd's own words, and Mistake where no host key can be kept.
+    Raises NotStartable with sshd's own words, and Mistake where the host key cannot be
+    made or used.
     """
     # /run may be a tmpfs, empty at each start.
     pathlib.Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
-    HOST_KEYS.mkdir(mode=0o700, exist_ok=True)
-    if not HOST_KEY.exists():
-        if not os.access(HOST_KEYS, os.W_OK):
-            raise Mistake(f"the host key has no place in {HOST_KEYS}: mount a volume there")
-        # ed25519 alone: made in a few milliseconds, and every client of the last
-        # ten years knows it.
-        _keygen("-q", "-t", "ed25519", "-N", "", "-C", "tf29-workbench", "-f", str(HOST_KEY))
-        os.chmod(HOST_KEY, 0o600)
+    fingerprint = _host_key()
     state.write("authorized_keys", "".join(f"{key}\n" for key in keys).encode())
     check = subprocess.run(["/usr/sbin/sshd", "-t"], stderr=subprocess.PIPE, text=True, check=False)
     if check.returncode != 0:
         raise NotStartable(" ".join(check.stderr.split()))
-    fingerprint = _keygen("-l", "-f", f"{HOST_KEY}.pub").split()[1]
     info(f"SSH: ssh -p {PORT} user@127.0.0.1 (host key {fingerprint})")
 
 
-def _keygen(*arguments: str) -> str:
-    command = ["ssh-keygen", *arguments]
-    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+def _host_key() -> str:
+    """Return the fingerprint of the host key, made now if there is none."""
+    try:
+        HOST_KEYS.mkdir(mode=0o700, exist_ok=True)
+        if not HOST_KEY.exists():
+            _make_host_key()
+        if HOST_KEY.stat().st_mode & 0o077:
+            HOST_KEY.chmod(0o600)  # sshd takes no key that others can read
+    except OSError as error:
+        raise Mistake(
+            f"the host key cannot be kept in {HOST_KEYS} ({error.strerror}): "
+            "mount a volume with room there"
+        ) from None
+    # From the private key: a mounted one may come without its public half.
+    shown = _keygen("-l", "-f", str(HOST_KEY))
+    if shown.returncode != 0:
+        raise Mistake(f"{HOST_KEY} is no host key; remove it, and the next start makes one")
+    return shown.stdout.split()[1]
+
+
+def _make_host_key() -> None:
+    # ed25519 alone: made in a few milliseconds, and every client of the last ten years
+    # knows it. Made aside and linked, so that of two containers that start on one
+    # volume the first wins, and no half-written key is ever seen.
+    with tempfile.TemporaryDirectory(dir=HOST_KEYS, prefix=".new-") as aside:
+        fresh = pathlib.Path(aside, HOST_KEY.name)
+        comment = "tf29-workbench"
+        made = _keygen("-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", str(fresh))
+        if made.returncode != 0:
+            raise OSError(0, " ".join(made.stderr.split()))
+        try:
+            os.link(fresh, HOST_KEY)
+            pathlib.Path(f"{fresh}.pub").replace(f"{HOST_KEY}.pub")
+        except FileExistsError:
+            pass
+
+
+def _keygen(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        ["ssh-keygen", *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )

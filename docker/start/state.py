@@ -1,24 +1,34 @@
 """The folder where a container keeps what its services need to know."""
 
+import errno
 import os
 import pathlib
 from typing import Optional
 
 from start.account import Account
+from workbench.errors import Mistake
 
 
 def folder() -> pathlib.Path:
-    """Return the state folder: root's, or where there is none the one of this other user.
-
-    docker/state.sh chooses by the same rule when the services start.
-    """
+    """Return the state folder: root's, or where there is none the one of this other user."""
     of_root = pathlib.Path("/run/workbench")
     if os.geteuid() == 0 or of_root.is_dir():
         return of_root
     return pathlib.Path(f"/tmp/workbench-{os.geteuid()}")
 
 
-def write(name: str, content: bytes, reader: Optional[Account] = None) -> None:
+def make() -> None:
+    """Make the folder, and forget which services an earlier start had."""
+    try:
+        folder().mkdir(mode=0o755, exist_ok=True)
+    except OSError as error:
+        if error.errno != errno.EROFS:
+            raise
+        raise Mistake(f"{folder().parent} is read-only; add --tmpfs {folder().parent}") from None
+    (folder() / "services").unlink(missing_ok=True)
+
+
+def write(name: str, content: bytes, reader: Optional[Account] = None) -> pathlib.Path:
     """Write ``content`` to the file ``name`` whole: for ``reader`` and root alone, or for all."""
     mode = 0o444 if reader is None else 0o440
     path = folder() / name
@@ -32,3 +42,4 @@ def write(name: str, content: bytes, reader: Optional[Account] = None) -> None:
             os.fchown(file.fileno(), 0, reader.gid)
         file.write(content)
     fresh.replace(path)
+    return path

@@ -41,7 +41,7 @@ start_container() {
 check_in_container() {
   local said
   said=$(compose --progress quiet "$@" run --rm --no-deps --no-TTY \
-    --entrypoint '/opt/workbench/prepare check' workbench 2>&1) && return
+    --entrypoint /opt/workbench/check-settings workbench 2>&1) && return
   mistake "$(last_line <<<"$said" | sed 's/^error: //')"
 }
 

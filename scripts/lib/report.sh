@@ -11,7 +11,7 @@ report() {
   fi
   if [[ $services == *,ssh,* && -n ${AUTHORIZED_KEYS:-}${AUTHORIZED_KEYS_FILE:-} ]]; then
     info "SSH:       ssh -p 2222 user@$address"
-    key=$(docker exec "$CONTAINER" ssh-keygen -lf /etc/ssh/host_keys/ssh_host_ed25519_key.pub)
+    key=$(docker exec "$CONTAINER" ssh-keygen -lf /etc/ssh/host_keys/ssh_host_ed25519_key)
     info "Host key:  $(awk '{print $2, $NF}' <<<"$key")"
   fi
   if [[ $services == *,tensorboard,* ]]; then

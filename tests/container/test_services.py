@@ -184,8 +184,8 @@ def test_no_place_for_a_host_key(start, public_key: str) -> None:
         tmpfs={"/run": "", "/tmp": "", "/home/user": "uid=1000", "/workspace": "uid=1000"},
     )
     assert workbench.ended() == 2
-    error = "error: the host key has no place in /etc/ssh/host_keys: mount a volume there\n"
-    assert workbench.logs() == error
+    error = "error: the host key cannot be kept in /etc/ssh/host_keys (Read-only file system): "
+    assert workbench.logs() == f"{error}mount a volume with room there\n"
 
 
 def test_read_only_root(start, public_key: str) -> None:

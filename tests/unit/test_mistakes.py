@@ -12,6 +12,8 @@ from conftest import ROOT, SMALL_TRAIN, run_train
 
 # (arguments, what the line must contain)
 WRONG_FLAGS = [
+    (["--" + "x" * 100_000], ["--xxx", " … ", "xxx"]),
+    (["--epochs=\x1b[31m5"], [r"--epochs=\x1b[31m5"]),
     (["--epoch=5"], ["--epoch", "--epochs"]),
     (["--lr=0.1"], ["--lr"]),
     (["--batchsize=1"], ["--batchsize", "--batch_size"]),

@@ -12,7 +12,9 @@ import pytest
 import tensorflow as tf
 
 from conftest import SMALL_TEST, environment, read_json, read_lines, run_train, train_command
+from workbench import run_folder
 from workbench.devices import idle_gpus_warning
+from workbench.errors import Mistake
 from workbench.hardware import Gpu
 from workbench.verdicts import Failure, failures_named
 
@@ -270,8 +272,45 @@ def test_a_reader_that_leaves_early_is_named(tmp_path, small_datasets):
     program.stdout.readline()
     program.stdout.close()
     assert program.wait(timeout=60) == 1
-    assert program.stderr.read().splitlines()[-1].startswith("failed: nobody reads standard output")
+    assert (
+        program.stderr.read()
+        .splitlines()[-1]
+        .startswith("failed: standard output cannot be written (Broken pipe)")
+    )
     assert read_json(tmp_path / "run" / "summary.json")["stopped_because"] == "output_closed"
+
+
+@pytest.mark.parametrize(
+    ("redirection", "status", "why"),
+    [(">/dev/full", 1, "No space left on device"), (">&-", 0, ""), ("| true", 1, "Broken pipe")],
+)
+def test_odd_standard_output(tmp_path, small_datasets, redirection, status, why):
+    command = " ".join(train_command("--policy=float32", "--epochs=1", f"--out={tmp_path}/run"))
+    result = subprocess.run(
+        ["bash", "-c", f"{command} {redirection}; exit ${{PIPESTATUS[0]}}"],
+        env=environment(small_datasets),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == status
+    assert len(result.stderr.splitlines()) == (1 if why else 0), result.stderr
+    assert why in result.stderr
+    assert "stopped_because" in read_json(tmp_path / "run" / "summary.json")
+
+
+def test_runs_that_start_together_take_folders_of_their_own(tmp_path, monkeypatch):
+    monkeypatch.setattr(run_folder, "RUNS", tmp_path)
+    chosen = [run_folder.choose_folder(None, "mlp") for _ in range(3)]
+    taken = [run_folder.claim_folder(chosen[0], named=False) for _ in chosen]
+    assert [folder.name[len(chosen[0].name) :] for folder in taken] == ["", "-2", "-3"]
+
+
+def test_of_two_runs_into_one_named_folder_the_second_is_refused(tmp_path):
+    folder = run_folder.choose_folder(str(tmp_path / "run"), "mlp")
+    assert run_folder.claim_folder(folder, named=True) == folder
+    with pytest.raises(Mistake, match="was taken by another run just now"):
+        run_folder.claim_folder(folder, named=True)
 
 
 def test_bar_on_a_terminal(tmp_path, small_datasets):

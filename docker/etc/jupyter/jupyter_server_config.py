@@ -5,10 +5,24 @@ or in the environment of a kernel or terminal.
 """
 
 import json
+import logging
 import os
 import pathlib
+import re
 
 start = json.loads(pathlib.Path(os.environ["WORKBENCH_RUN"], "jupyter.json").read_text("utf-8"))
+
+
+class MaskToken(logging.Filter):
+    """Take the token out of every line: an address with it may stand in an error's."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Change the record in place; keep it."""
+        text = re.sub(r"(token=)[^&\s\"']+", r"\1[secret]", record.getMessage())
+        record.msg = text.replace(start["token"], "[secret]") if start["token"] else text
+        record.args = ()
+        return True
+
 
 c = get_config()  # noqa: F821 (Jupyter defines it while it reads this file)
 c.ServerApp.ip = "0.0.0.0"
@@ -23,5 +37,9 @@ c.ServerApp.terminado_settings = {"shell_command": ["/bin/bash"]}
 c.ServerApp.log_level = "WARN"  # the address stands in the log once, from the start-up
 c.IdentityProvider.token = start["token"]
 c.PasswordIdentityProvider.hashed_password = start["password_hash"]
+c.ServerApp.logging_config = {
+    "filters": {"mask": {"()": MaskToken}},
+    "handlers": {"console": {"filters": ["mask"]}},
+}
 # Five seconds by default, for each kernel: docker stop would not be done in two.
 c.KernelManager.shutdown_wait_time = 0.5
