@@ -78,8 +78,8 @@ RUN --mount=type=secret,id=ca \
     python3 -m pip install --no-compile --no-deps --require-hashes -r /requirements.lock; \
     python3 -m pip check; \
     python3 -Bc 'import tensorflow'
-# Byte code made now makes every first start faster (TensorFlow's import: a third of
-# the time). Unchecked, since the files' times may be changed by a rebuild.
+# Byte code made now makes every first start faster: docs/decisions.md. Unchecked, since
+# a rebuild may change the files' times.
 RUN mapfile -t folders < <(python3 -c "import os, numpy, sysconfig; \
       print(sysconfig.get_path('stdlib'), os.path.dirname(os.path.dirname(numpy.__file__)), sep='\n')"); \
     python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash \
@@ -100,7 +100,7 @@ RUN groupadd --gid 1000 user; \
     ln -s /opt/workbench/workbench "$site/workbench"; \
     ln -s /opt/workbench/{train,healthcheck,jupyter-url,gpu-lines} /usr/local/bin/
 
-# The base leaves DEBIAN_FRONTEND=noninteractive behind, for whoever types apt-get. The JIT cache matters for GPUs newer
+# The base leaves DEBIAN_FRONTEND=noninteractive behind. The JIT cache matters for GPUs newer
 # than the wheel's machine code (8.0 and up): too small a cache compiles at each start.
 ENV DEBIAN_FRONTEND= \
     SHELL=/bin/bash \
@@ -114,7 +114,8 @@ COPY --link --from=datasets /mnist.npz /opt/workbench/datasets/mnist.npz
 COPY --link docker/etc/ /etc/
 COPY --link docker/start/ /opt/workbench/start/
 COPY --link docker/services/ /opt/workbench/services/
-COPY --link docker/bin/ docker/serve docker/login-shell docker/log.sh /opt/workbench/
+COPY --link docker/bin/ docker/serve docker/login-shell docker/log.sh \
+     docker/jupyter_server_config.py /opt/workbench/
 COPY --link workbench/ /opt/workbench/workbench/
 COPY --link train.py /opt/workbench/
 # Checked: an edit of our own files takes effect.

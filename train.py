@@ -28,7 +28,7 @@ from workbench.settings import (
     check_together,
     unused_flags_warning,
 )
-from workbench.terminal import check_output, give_up_output
+from workbench.terminal import make_output_safe
 from workbench.verdicts import Failure, failures_named
 
 # Until a run exists there is nothing to save: Ctrl-C ends the program without Python's traceback.
@@ -43,7 +43,7 @@ def main() -> int:
     """Read the command line and train; return the exit status."""
     arguments = sys.argv[1:]
     try:
-        check_output()
+        make_output_safe()
         if flags.wants_help(arguments):
             print(flags.help_page(Settings, HELP_HEADING, HELP_ENDING))
             status = 0
@@ -57,8 +57,6 @@ def main() -> int:
         return status
     except Failure as failure:
         print(f"failed: {failure}", file=sys.stderr)
-        if failure.verdict == "output_closed":
-            give_up_output()
         return FAILURE_STATUS
 
 
@@ -113,9 +111,9 @@ def train(**given: Any) -> int:
             batch_size=settings.batch_size,
         )
 
-    # From here on there is a run: however it ends, it leaves a summary.
-    folder = run_folder.claim_folder(folder, named=settings.out is not None)
+    # From here on there is a run: it leaves a summary, also when it is stopped or fails.
     stop.save_first(loop.stop)
+    folder = run_folder.claim_folder(folder, named=settings.out is not None)
     progress = training.Progress(STARTED)
 
     def write_summary(stopped_because: str) -> dict[str, Any]:
@@ -136,8 +134,8 @@ def train(**given: Any) -> int:
         with failures_named("saving the model"):
             monitor.close()
             export.save_model(model, folder / "model")
-            stop.too_late()
-            stopped_by = progress.stopped_by
+            # Whoever asked for a stop up to now is answered by it.
+            stopped_by = stop.last_word()
             content = write_summary(stopped_by.name if stopped_by else "finished")
     except Failure as failure:
         # The disk may be what failed; the failure itself is what is to be told.

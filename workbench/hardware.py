@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pynvml
 
@@ -51,7 +51,7 @@ def nvml_report() -> NvmlReport:
             Gpu(
                 pynvml.nvmlDeviceGetName(handle),
                 tuple(pynvml.nvmlDeviceGetCudaComputeCapability(handle)),
-                pynvml.nvmlDeviceGetMemoryInfo(handle).total,
+                _memory_bytes(handle),
             )
             for handle in handles
         ]
@@ -60,6 +60,14 @@ def nvml_report() -> NvmlReport:
         return NvmlReport([], None, str(error))
     finally:
         pynvml.nvmlShutdown()
+
+
+def _memory_bytes(handle: Any) -> int | None:
+    # Not every GPU tells; it can be used all the same.
+    try:
+        return pynvml.nvmlDeviceGetMemoryInfo(handle).total
+    except pynvml.NVMLError:
+        return None
 
 
 def parse_cpuinfo(text: str) -> tuple[str, frozenset[str]]:

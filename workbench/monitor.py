@@ -73,7 +73,10 @@ class Monitor:
             self._show_line(metrics["epoch"], self._steps_per_epoch, shown)
 
     def close(self) -> None:
-        """Write what is left and close the files."""
+        """Write what is left and close the files; end the line of a bar that stopped midway."""
+        if self._bar is not None:
+            print()
+            self._bar = None
         self._metrics.close()
         self._train.close()
         self._val.close()

@@ -43,10 +43,11 @@ class StopRequest:
         with self._lock:
             self._variable = variable
 
-    def too_late(self) -> None:
-        """From now on signals change nothing: the run has ended, and how is written down."""
+    def last_word(self) -> signal.Signals | None:
+        """Return the signal that asked to stop, or None; later ones change nothing any more."""
         for number in SIGNALS:
             signal.signal(number, signal.SIG_IGN)
+        return self._signal
 
     @property
     def signal(self) -> signal.Signals | None:

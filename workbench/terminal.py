@@ -1,22 +1,19 @@
-"""Standard output as a run may rely on: it fails with a verdict, never with a traceback."""
+"""Standard output as a run may rely on: a training does not die with whoever reads it."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
-from typing import Any, TextIO
+from typing import Any, Callable, TextIO
 
-from workbench.verdicts import Failure
+from workbench.log import warn
 
 
-class CheckedOutput:
-    """A text stream that raises ``Failure`` when it cannot be written any more."""
+class SafeOutput:
+    """A text stream that is given up, with a warning, when it can no longer be written."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        # A file name may hold letters that the terminal's encoding does not have.
-        stream.reconfigure(errors="backslashreplace")
 
     def __getattr__(self, name: str) -> Any:
         """Leave all else to the stream."""
@@ -24,32 +21,31 @@ class CheckedOutput:
 
     def write(self, text: str) -> int:
         """Write ``text``; return the number of characters."""
-        with _verdict():
-            return self._stream.write(text)
+        self._try(lambda: self._stream.write(text))
+        return len(text)
 
     def flush(self) -> None:
         """Hand over what is buffered."""
-        with _verdict():
-            self._stream.flush()
+        self._try(self._stream.flush)
+
+    def _try(self, action: Callable[[], Any]) -> None:
+        try:
+            action()
+        except OSError as error:
+            warn(f"standard output cannot be written ({error.strerror}): going on without it")
+            # Also the original, which Python flushes once more on its way out.
+            self._stream = sys.__stdout__ = _nowhere()
 
 
-def check_output() -> None:
-    """Put :class:`CheckedOutput` in place of standard output; closed streams take nothing."""
-    if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (for the whole run)
-    sys.stderr.reconfigure(errors="backslashreplace")
-    stream = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
-    sys.stdout = CheckedOutput(stream)
+def make_output_safe() -> None:
+    """Put :class:`SafeOutput` in place of standard output; closed streams take nothing."""
+    sys.stderr = sys.stderr or _nowhere()
+    stream = sys.stdout or _nowhere()
+    for text in (stream, sys.stderr):
+        # A file name may hold letters that the terminal's encoding does not have.
+        text.reconfigure(errors="backslashreplace")
+    sys.stdout = SafeOutput(stream)
 
 
-def give_up_output() -> None:
-    """Let nothing more be written: Python would complain once more on its way out."""
-    sys.stdout = sys.__stdout__ = open(os.devnull, "w")  # noqa: SIM115
-
-
-@contextlib.contextmanager
-def _verdict() -> Any:
-    try:
-        yield
-    except OSError as error:
-        raise Failure("output_closed", error.strerror or str(error)) from error
+def _nowhere() -> TextIO:
+    return open(os.devnull, "w")

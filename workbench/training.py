@@ -66,6 +66,8 @@ def run_epochs(
         with failures_named(f"the log of epoch {epoch + 1}"):
             monitor.epoch(metrics, val_loss, val_accuracy)
     else:
+        if not loop.step.applied_steps.numpy():
+            raise Failure("nothing_applied", evidence(windows[-1], metrics))
         return
     progress.stopped_by = stop.signal
 

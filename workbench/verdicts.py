@@ -45,9 +45,10 @@ VERDICTS = {
         "the output folder cannot be written",
         "Look at the folder's permissions and at the disk, or choose another folder with --out.",
     ),
-    "output_closed": Verdict(
-        "standard output cannot be written",
-        "Send it to a file with room (train >log), not to a pipe that ends early.",
+    "nothing_applied": Verdict(
+        "not one step was applied, because every one overflowed float16",
+        "Lower --initial_scale, or train longer: dynamic loss scaling halves the scale at each "
+        "overflow. No model is saved.",
     ),
     "device_failed": Verdict(
         "TensorFlow could not go on",
@@ -76,7 +77,7 @@ def failures_named(where: str) -> Iterator[None]:
     except tf.errors.OpError as error:
         evidence = f"{where}: {(error.message or str(error)).splitlines()[0][:300]}"
         # TensorFlow reports a full disk and full memory by the same class.
-        if "No space left on device" in str(error) or "quota" in str(error):
+        if "No space left on device" in str(error) or "Disk quota exceeded" in str(error):
             raise Failure("disk_full", evidence) from error
         if isinstance(error, tf.errors.ResourceExhaustedError) or "OUT_OF_MEMORY" in str(error):
             raise Failure("out_of_memory", evidence) from error

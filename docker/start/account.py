@@ -13,6 +13,7 @@ from workbench.log import warn
 NAME = "user"
 HOME = pathlib.Path("/home/user")
 WORKSPACE = pathlib.Path("/workspace")
+CUDA_CACHE = pathlib.Path("/var/cache/cuda")
 LARGEST_ID = 2**31 - 1
 # What a shell answers for a command that is not there, or cannot be run.
 NOT_FOUND, NOT_EXECUTABLE = 127, 126
@@ -47,7 +48,7 @@ def wanted_id(env: Mapping[str, str], name: str) -> Optional[int]:
 
 
 def apply(uid: Optional[int], gid: Optional[int]) -> None:
-    """Give the user other ids, and with them its home and the workspace's own folder."""
+    """Give the user other ids, and with them home, CUDA cache and the workspace's own folder."""
     before = current()
     after = Account(uid or before.uid, gid or before.gid)
     if after == before:
@@ -60,7 +61,8 @@ def apply(uid: Optional[int], gid: Optional[int]) -> None:
     if after.uid != before.uid:
         # usermod gives the home and what is in it to the new id.
         _change("usermod", "--non-unique", "--uid", str(after.uid))
-    for path in [WORKSPACE, HOME, *HOME.rglob("*")]:
+    ours = [HOME, *HOME.rglob("*"), CUDA_CACHE, *CUDA_CACHE.rglob("*")]
+    for path in [WORKSPACE, *ours]:
         owner = path.lstat()
         if (owner.st_uid, owner.st_gid) in {before, Account(after.uid, before.gid)}:
             os.lchown(path, after.uid, after.gid)
@@ -103,6 +105,8 @@ def become(command: List[str], env: Dict[bytes, bytes]) -> int:
             ) from None
     if not os.access(env.get(b"HOME", b"/"), os.W_OK):
         env[b"HOME"] = b"/tmp"
+    if not os.access(env.get(b"CUDA_CACHE_PATH", b"/"), os.W_OK):
+        env.pop(b"CUDA_CACHE_PATH", None)  # CUDA's own default is in the home
     try:
         os.execvpe(command[0], command, env)
     except OSError as error:

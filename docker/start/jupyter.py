@@ -2,15 +2,16 @@
 
 import json
 import re
-import secrets as random_secrets
+import secrets
 from typing import Any, Dict, Mapping, Tuple
 
-from start import secrets, state
+from start import setting_files, state
 from start.account import Account
 from workbench.errors import Mistake
 
 PORT = 8888
 TOKEN_BYTES = 24  # as many as Jupyter itself takes
+LONGEST_TOKEN = 512
 SETTINGS = "jupyter.json"
 # What jupyter_server.auth.passwd() makes, and its older form.
 ARGON2 = r"argon2:\$argon2(id|i|d)\$v=\d+\$m=\d+,t=\d+,p=\d+\$[A-Za-z0-9+/]+\$[A-Za-z0-9+/]+"
@@ -72,22 +73,21 @@ def _token(env: Mapping[str, str], password_hash: str) -> Tuple[str, bool]:
         raise Mistake(f"JUPYTER_TOKEN and JUPYTER_TOKEN_FILE={file} are both set; give one of them")
     name = "JUPYTER_TOKEN_FILE" if file else "JUPYTER_TOKEN"
     if file:
-        given = secrets.text_of_file(env, name).strip()
+        given = setting_files.text(env, name).strip()
     # It has to fit into an HTTP header.
-    if given and not re.fullmatch(r"[!-~]{1,512}", given):
-        raise Mistake(
-            f"{name} holds {len(given)} characters, some of them no printable ASCII, "
-            "or more than 512; give one word of letters and digits"
-        )
+    if len(given) > LONGEST_TOKEN:
+        raise Mistake(f"{name} holds {len(given)} characters; give at most {LONGEST_TOKEN}")
+    if given and not re.fullmatch(r"[!-~]+", given):
+        raise Mistake(f"{name} holds a space or a letter that is not ASCII; give one plain word")
     if given or password_hash:
         return given, False
-    return random_secrets.token_hex(TOKEN_BYTES), True
+    return secrets.token_hex(TOKEN_BYTES), True
 
 
 def _password_hash(env: Mapping[str, str]) -> str:
     if not env.get("JUPYTER_PASSWORD_HASH_FILE"):
         return ""
-    found = secrets.text_of_file(env, "JUPYTER_PASSWORD_HASH_FILE").strip()
+    found = setting_files.text(env, "JUPYTER_PASSWORD_HASH_FILE").strip()
     if not re.fullmatch(rf"{ARGON2}|{SALTED}", found):
         raise Mistake(
             f"JUPYTER_PASSWORD_HASH_FILE={env['JUPYTER_PASSWORD_HASH_FILE']} holds no hash of "
@@ -111,8 +111,8 @@ def _certificate(env: Mapping[str, str]) -> Tuple[bytes, bytes]:
         raise Mistake(f"JUPYTER_KEYFILE={keyfile} is set without JUPYTER_CERTFILE; give both")
     if not certfile:
         return b"", b""
-    certificate = secrets.bytes_of_file(env, "JUPYTER_CERTFILE")
-    key = secrets.bytes_of_file(env, "JUPYTER_KEYFILE") if keyfile else b""
+    certificate = setting_files.content(env, "JUPYTER_CERTFILE")
+    key = setting_files.content(env, "JUPYTER_KEYFILE") if keyfile else b""
     import ssl  # only here: it takes as long to load as all the rest
 
     try:

@@ -1,11 +1,13 @@
 """The public keys that may log in, each checked before anything starts."""
 
+import os
 import re
+import stat
 import subprocess
-from typing import List, Mapping, Tuple
+from typing import List, Mapping, NamedTuple, Tuple
 
-from start import secrets
-from start.account import HOME
+from start import setting_files
+from start.account import HOME, Account
 from workbench.errors import Mistake
 from workbench.log import warn
 
@@ -28,16 +30,15 @@ KEY_LINE = re.compile(
 
 
 def collect(env: Mapping[str, str]) -> List[str]:
-    """Return the authorized keys: of AUTHORIZED_KEYS, its file, and the user's own file.
+    """Return the authorized keys of AUTHORIZED_KEYS and AUTHORIZED_KEYS_FILE, as lines.
 
-    Raises Mistake for a line that is no public key, and for a setting without one. The
-    user's own file comes with a home volume; a bad line there is only warned about.
+    Raises Mistake for a line that is no public key, and for a setting without one.
     """
     sources: List[Tuple[str, str]] = []
     if env.get("AUTHORIZED_KEYS", "").strip():
         sources.append(("AUTHORIZED_KEYS", env["AUTHORIZED_KEYS"].lstrip("\ufeff")))
     if env.get("AUTHORIZED_KEYS_FILE"):
-        text = secrets.text_of_file(env, "AUTHORIZED_KEYS_FILE")
+        text = setting_files.text(env, "AUTHORIZED_KEYS_FILE")
         sources.append((f"AUTHORIZED_KEYS_FILE={env['AUTHORIZED_KEYS_FILE']}", text))
     keys: List[str] = []
     for source, text in sources:
@@ -45,28 +46,46 @@ def collect(env: Mapping[str, str]) -> List[str]:
         if not found:
             raise Mistake(f"{source} holds no key; give the line of a .pub file")
         keys += found
-    return keys + _keys_of_home()
+    return keys
 
 
-def _keys_of_home() -> List[str]:
-    # Read by root and copied, so that a mounted file may have any owner and mode.
+class HomeKeys(NamedTuple):
+    """The user's own ~/.ssh/authorized_keys, as it comes with a home volume or a mount."""
+
+    any: bool  # whether it lets anyone in
+    to_copy: List[str]  # its keys, where sshd itself would refuse the file
+
+
+def of_home(user: Account) -> HomeKeys:
+    """Look at the user's own file. sshd reads it itself, so that a change counts at once.
+
+    Only where owner or mode would make sshd refuse it (a mount from the host), its keys are
+    to be copied. Its content is the user's, and this is root: nothing of it is quoted, no
+    link is followed, and nothing but a file of bearable size is read.
+    """
     try:
-        text = HOME_FILE.read_text("utf-8-sig")
+        descriptor = os.open(str(HOME_FILE), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
-        return []
-    except (OSError, UnicodeDecodeError) as error:
-        warn(f"{HOME_FILE} is not used: {error}")
-        return []
-    try:
-        return _keys_of(str(HOME_FILE), text)
-    except Mistake as mistake:
-        warn(f"{mistake}; none of that file's keys is used at this start")
-        return []
+        return HomeKeys(False, [])
+    except OSError as error:
+        warn(f"{HOME_FILE} is not looked at: {error.strerror}")
+        return HomeKeys(False, [])
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode) or status.st_size > setting_files.LARGEST:
+            warn(f"{HOME_FILE} is not looked at: it is no plain file of bearable size")
+            return HomeKeys(False, [])
+        text = file.read().decode("utf-8-sig", "replace")
+    lines = [line for _, line in _lines(text)]
+    keys = [key for key in lines if KEY_LINE.fullmatch(key) and _public_keys(key) == 1]
+    if len(keys) != len(lines):
+        warn(f"{HOME_FILE}: {len(lines) - len(keys)} of its lines are no public keys")
+    refused = status.st_uid not in (0, user.uid) or status.st_mode & 0o022
+    return HomeKeys(bool(keys), keys if refused else [])
 
 
 def _keys_of(source: str, text: str) -> List[str]:
-    numbered = [(number, line.strip()) for number, line in enumerate(text.split("\n"), start=1)]
-    keys = [(number, key) for number, key in numbered if key and not key.startswith("#")]
+    keys = _lines(text)
     for number, key in keys:
         if key.startswith("-----BEGIN"):
             raise Mistake(f"{source} line {number} is a private key; give the .pub file beside it")
@@ -77,12 +96,21 @@ def _keys_of(source: str, text: str) -> List[str]:
             raise Mistake(f"{source} line {number} is a DSA key, which sshd no longer takes")
         if not form:
             raise _no_key(source, number, key)
+    # Without root there is no sshd; and ssh-keygen wants a user with a name.
+    if os.geteuid() != 0:
+        return [key for _, key in keys]
     # OpenSSH itself decides; one call for all, and line by line only to find the bad one.
     if keys and _public_keys("\n".join(key for _, key in keys)) != len(keys):
         for number, key in keys:
             if _public_keys(key) != 1:
                 raise _no_key(source, number, key)
     return [key for _, key in keys]
+
+
+def _lines(text: str) -> List[Tuple[int, str]]:
+    """Return the lines that count, each with its number, from 1."""
+    numbered = ((number, line.strip()) for number, line in enumerate(text.split("\n"), start=1))
+    return [(number, line) for number, line in numbered if line and not line.startswith("#")]
 
 
 def _no_key(source: str, number: int, key: str) -> Mistake:

@@ -18,7 +18,7 @@ class Settings(NamedTuple):
     uid: Optional[int]
     gid: Optional[int]
     services: List[str]  # those that will run
-    authorized_keys: List[str]
+    authorized_keys: List[str]  # those to write down
     jupyter: Dict[str, Any]
     ssh_off: str  # why sshd stays off though it is asked for; else empty
 
@@ -52,11 +52,11 @@ def read_settings() -> Settings:
     """Read the environment. Raises Mistake; changes nothing."""
     uid, gid = _wanted_ids()
     names = services.wanted(os.environ)
-    ssh_off, authorized = "", []
+    ssh_off, authorized = "", keys.collect(os.environ)
     if "ssh" in names:
-        # sshd needs root; and ssh-keygen, which checks the keys, a user with a name.
-        authorized = keys.collect(os.environ) if os.geteuid() == 0 else []
-        ssh_off = _reason_for_no_ssh(authorized)
+        home = keys.of_home(account.current())
+        ssh_off = _reason_for_no_ssh(bool(authorized) or home.any)
+        authorized += home.to_copy
     running = [name for name in names if name != "ssh" or not ssh_off]
     if not running:
         raise Mistake(f"no service is left to run: ssh is off, {ssh_off}")
@@ -80,10 +80,10 @@ def _wanted_ids() -> "tuple[Optional[int], Optional[int]]":
     return account.wanted_id(os.environ, "PUID"), account.wanted_id(os.environ, "PGID")
 
 
-def _reason_for_no_ssh(authorized: List[str]) -> str:
+def _reason_for_no_ssh(any_key: bool) -> str:
     if os.geteuid() != 0:
         return "because it needs a start as root; leave out --user"
-    if not authorized:
+    if not any_key:
         return (
             "because no key was given; add "
             '-e AUTHORIZED_KEYS="$(cat ~/.ssh/id_ed25519.pub)" to docker run'

@@ -1,5 +1,6 @@
 """sshd: host key, authorized keys and a check of the settings before it starts."""
 
+import contextlib
 import os
 import pathlib
 import subprocess
@@ -41,12 +42,18 @@ def _host_key() -> str:
         HOST_KEYS.mkdir(mode=0o700, exist_ok=True)
         if not HOST_KEY.exists():
             _make_host_key()
-        if HOST_KEY.stat().st_mode & 0o077:
-            HOST_KEY.chmod(0o600)  # sshd takes no key that others can read
     except OSError as error:
         raise Mistake(
             f"the host key cannot be kept in {HOST_KEYS} ({error.strerror}): "
             "mount a volume with room there"
+        ) from None
+    try:
+        if HOST_KEY.stat().st_mode & 0o077:
+            HOST_KEY.chmod(0o600)  # sshd takes no key that others can read
+    except OSError as error:
+        raise Mistake(
+            f"{HOST_KEY} is readable by others, which sshd refuses ({error.strerror}): "
+            "chmod 0600 it on the host"
         ) from None
     # From the private key: a mounted one may come without its public half.
     shown = _keygen("-l", "-f", str(HOST_KEY))
@@ -65,11 +72,12 @@ def _make_host_key() -> None:
         made = _keygen("-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", str(fresh))
         if made.returncode != 0:
             raise OSError(0, " ".join(made.stderr.split()))
-        try:
-            os.link(fresh, HOST_KEY)
+        with contextlib.suppress(FileExistsError):
+            try:
+                os.link(fresh, HOST_KEY)
+            except PermissionError:
+                fresh.rename(HOST_KEY)  # a file system without hard links
             pathlib.Path(f"{fresh}.pub").replace(f"{HOST_KEY}.pub")
-        except FileExistsError:
-            pass
 
 
 def _keygen(*arguments: str) -> "subprocess.CompletedProcess[str]":

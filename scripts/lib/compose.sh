@@ -39,9 +39,11 @@ start_container() {
 
 # The image itself reads the settings first: a mistake in one starts nothing.
 check_in_container() {
-  local said
+  local said status=0
   said=$(compose --progress quiet "$@" run --rm --no-deps --no-TTY \
-    --entrypoint /opt/workbench/check-settings workbench 2>&1) && return
+    --entrypoint /opt/workbench/check-settings workbench 2>&1) || status=$?
+  ((status)) || return 0
+  ((status == 2)) || fault "the container does not start: $(last_line <<<"$said")"
   mistake "$(last_line <<<"$said" | sed 's/^error: //')"
 }
 

@@ -2,7 +2,7 @@
 # Docker Engine with its two plugins: found, or installed and started when asked.
 
 # Older engines bring a BuildKit without named contexts and linked copies.
-ENGINE_AT_LEAST=23
+ENGINE_AT_LEAST=25
 
 engine_answers() {
   timeout 15 docker version --format '{{.Server.Version}}' >/dev/null 2>&1

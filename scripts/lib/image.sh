@@ -3,14 +3,10 @@
 
 # build_image TAG [ARGUMENT...]: further arguments go to the build.
 build_image() {
-  local tag=$1 arguments=() epoch
+  local tag=$1 arguments=()
   shift
   [[ -z $CA_BUNDLE ]] || arguments+=(--secret "id=ca,src=$CA_BUNDLE")
   [[ -z $NO_CACHE ]] || arguments+=(--no-cache)
-  # BuildKit dates the image by this argument only when it is given; the
-  # Dockerfile's own default keeps equal builds equal.
-  epoch=${SOURCE_DATE_EPOCH:-$(dockerfile_arg SOURCE_DATE_EPOCH)}
-  [[ -z $epoch ]] || arguments+=(--build-arg "SOURCE_DATE_EPOCH=$epoch")
   info "Building $tag on $BASE_IMAGE."
   # The builder named like the context is the engine's own: it sees local
   # images, whatever builder the user has chosen for other work.

@@ -59,6 +59,7 @@ add_trixie() {
   printf 'Types: deb\nURIs: %s\nSuites: trixie\nComponents: main\nSigned-By: %s\n' \
     "$mirror" /usr/share/keyrings/debian-archive-keyring.gpg \
     >/etc/apt/sources.list.d/tf29-workbench-engine.sources
+  info 'Debian 13 is a package source now, for what is asked for by name (/etc/apt/sources.list.d, preferences.d: tf29-workbench-engine).'
 }
 
 APT_LOG=$CACHE/logs/apt.log

@@ -22,7 +22,7 @@ check_settings() {
 # SSH needs a key. Nobody's is given silently: the caller's own is used, and said.
 find_key() {
   local key
-  [[ ,${SERVICES:-jupyter,ssh}, == *,ssh,* && -z ${AUTHORIZED_KEYS:-}${AUTHORIZED_KEYS_FILE:-} ]] || return 0
+  [[ ${SERVICES:-ssh} == *ssh* && -z ${AUTHORIZED_KEYS:-}${AUTHORIZED_KEYS_FILE:-} ]] || return 0
   for key in ~/.ssh/id_ed25519.pub ~/.ssh/id_ecdsa.pub ~/.ssh/id_rsa.pub; do
     if [[ -r $key ]]; then
       AUTHORIZED_KEYS=$(<"$key")
@@ -32,7 +32,7 @@ find_key() {
     fi
   done
   # shellcheck disable=SC2016  # for the reader to type
-  info 'SSH stays off: there is no key in ~/.ssh. Give one: AUTHORIZED_KEYS="$(cat KEY.pub)" scripts/up'
+  info 'SSH: there is no key in ~/.ssh, and without one sshd stays off. Give one: AUTHORIZED_KEYS="$(cat KEY.pub)" scripts/up'
 }
 
 # Writes the override: the mounted files, and the GPUs where only CDI has them.

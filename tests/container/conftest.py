@@ -24,6 +24,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "soak: repeated by --soak N")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run what is marked as soak N times under ``--soak N``, and once without it."""
+    if metafunc.definition.get_closest_marker("soak"):
+        metafunc.fixturenames.append("soak_round")
+        rounds = range(metafunc.config.getoption("--soak") or 1)
+        metafunc.parametrize("soak_round", rounds, ids=lambda n: f"round {n + 1}")
+
+
 def wait_until(condition: Callable[[], Any], seconds: float, what: str) -> Any:
     """Return the condition's first true value; fail with ``what`` after ``seconds``."""
     deadline = time.monotonic() + seconds

@@ -50,6 +50,45 @@ def test_commands_run_as_user_with_the_images_environment() -> None:
     assert not seen["env"].get("DEBIAN_FRONTEND")
 
 
+# Names that a shell would drop, keep for itself, or take for its own variables.
+AWKWARD = {
+    **{"UID": "5", "EUID": "5", "PPID": "5", "RANDOM": "5", "IFS": ",", "OPTIND": "9"},
+    **{"home": "/data", "pair": "x", "odd": "/bin/ls", "name": "ann", "log": "l", "services": "s"},
+    **{"SHELLOPTS": "xtrace", "BASH_ENV": "/none", "POSIXLY_CORRECT": "1", "my.name": "dotted"},
+}
+
+
+def test_every_variable_arrives(start) -> None:
+    given = [text for name, value in AWKWARD.items() for text in ("-e", f"{name}={value}")]
+    output = docker_run(*given, IMAGE, "env", "-0").stdout
+    seen = dict(pair.split("=", 1) for pair in output.split("\0") if pair)
+    assert {name: seen.get(name) for name in AWKWARD} == AWKWARD
+
+
+def test_a_path_of_the_users_own() -> None:
+    result = docker_run("-e", "PATH=/usr/bin", IMAGE, "printenv", "PATH")
+    assert (result.returncode, result.stdout) == (0, "/usr/bin\n")
+
+
+def test_puid_takes_the_cuda_cache_along() -> None:
+    command = ["sh", "-c", "touch $CUDA_CACHE_PATH/here && stat -c %u:%g $CUDA_CACHE_PATH"]
+    result = docker_run("-e", "PUID=1234", "-e", "PGID=4321", IMAGE, *command)
+    assert (result.returncode, result.stdout) == (0, "1234:4321\n")
+
+
+def test_another_user_gets_cudas_own_default_for_the_cache() -> None:
+    result = docker_run("--user", "1234", IMAGE, "printenv", "CUDA_CACHE_PATH")
+    assert (result.returncode, result.stdout) == (1, "")
+
+
+def test_nothing_is_no_command() -> None:
+    result = docker_run(IMAGE, "")
+    assert (result.returncode, result.stderr) == (
+        127,
+        "error: '' cannot be run: No such file or directory\n",
+    )
+
+
 def test_another_user_stays_that_user() -> None:
     result = docker_run("--user", "1234:1234", IMAGE, "sh", "-c", "id -u; id -g; touch $HOME/x")
     assert (result.returncode, result.stdout) == (0, "1234\n1234\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -46,6 +47,14 @@ def test_the_token_stands_once_in_the_log_and_in_no_process(workstation: Workben
     assert token not in seen
 
 
+def test_an_error_does_not_put_the_token_into_the_log(start) -> None:
+    workbench = start(environment={"JUPYTER_TOKEN": "my-own-token"}).wait_ready()
+    for page in ("/api/contents/none", "/api/kernels/none", "/files/none", "/no/such/page"):
+        requests.get(at_host(workbench, page), {"token": "my-own-token"}, timeout=30)
+    wait_until(lambda: "/api/contents/none?token=[secret]" in workbench.logs(), 10, "the error")
+    assert "my-own-token" not in workbench.logs()
+
+
 def test_a_kernel_runs_a_cell_as_the_user(workstation: Workbench) -> None:
     client = (
         "import os; from jupyter_client.manager import start_new_kernel\n"
@@ -83,6 +92,16 @@ def test_an_empty_token_does_not_open_the_door(start) -> None:
     assert requests.get(at_host(workbench, "/api/contents"), timeout=30).status_code == 403
 
 
+def test_a_token_file_from_an_editor_that_marks_utf8(start, tmp_path: Path) -> None:
+    (tmp_path / "token").write_bytes(b"\xef\xbb\xbfmy-own-token\r\n")
+    workbench = start(
+        environment={"JUPYTER_TOKEN_FILE": "/run/secrets/token"},
+        volumes={str(tmp_path): {"bind": "/run/secrets", "mode": "ro"}},
+    ).wait_ready()
+    page = at_host(workbench, "/api/contents")
+    assert requests.get(page, {"token": "my-own-token"}, timeout=30).status_code == 200
+
+
 def test_password(start, tmp_path: Path) -> None:
     hashing = "from jupyter_server.auth import passwd; print(passwd('open sesame'))"
     (tmp_path / "hash").write_text(docker_run(IMAGE, "python", "-c", hashing).stdout)
@@ -106,14 +125,17 @@ def test_base_url(start) -> None:
 
 
 def test_certificate(start, tmp_path: Path) -> None:
+    tmp_path.chmod(0o777)
     making = (
         "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost "
         "-addext subjectAltName=IP:127.0.0.1 "
-        "-keyout /pair/key.pem -out /pair/cert.pem && chmod 0644 /pair/*"
+        "-keyout /pair/key.pem -out /pair/cert.pem"
     )
-    tmp_path.chmod(0o777)
     made = docker_run("-v", f"{tmp_path}:/pair", IMAGE, "sh", "-c", making)
     assert made.returncode == 0, made.stderr
+    # As private keys usually are: for root alone.
+    (tmp_path / "key.pem").chmod(0o600)
+    os.chown(tmp_path / "key.pem", 0, 0)
     names = {"JUPYTER_CERTFILE": "/pair/cert.pem", "JUPYTER_KEYFILE": "/pair/key.pem"}
     mount = {str(tmp_path): {"bind": "/pair", "mode": "ro"}}
     workbench = start(environment=names, volumes=mount).wait_ready()

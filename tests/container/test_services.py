@@ -8,7 +8,7 @@ import time
 import pytest
 import requests
 
-from conftest import Workbench, wait_until
+from conftest import ROOT, Workbench, wait_until
 
 STOP_S = 2.0
 
@@ -25,12 +25,14 @@ def seconds_to_stop(workbench: Workbench) -> float:
     return time.monotonic() - begin
 
 
+@pytest.mark.soak
 def test_stop(start, public_key: str) -> None:
     workbench = start(environment={"AUTHORIZED_KEYS": public_key}).wait_ready()
     assert seconds_to_stop(workbench) < STOP_S
     assert workbench.ended() == 0
 
 
+@pytest.mark.soak
 def test_stop_with_a_kernel_and_sessions_open(start, public_key: str) -> None:
     given = {"AUTHORIZED_KEYS": public_key, "JUPYTER_TOKEN": "t"}
     workbench = start(environment=given).wait_ready()
@@ -66,9 +68,75 @@ def test_stop_lets_work_over_ssh_save(start, public_key: str, tmp_path) -> None:
     workbench.ssh("cd /workspace; nohup python work.py >/dev/null 2>&1 &")
     wait_until((tmp_path / "ready").exists, 30, "the work has begun")
     workbench.container.stop()
+    assert workbench.ended() == 0
     assert (tmp_path / "saved").exists()
 
 
+def test_stop_with_a_service_that_does_not_listen(start, public_key: str) -> None:
+    workbench = start(environment={"AUTHORIZED_KEYS": public_key}).wait_ready()
+    workbench.run("kill", "-STOP", process_of(workbench, "jupyter"), user="root")
+    # Its patience is 1.5 s; docker stop itself would kill after 10 s.
+    assert seconds_to_stop(workbench) < 2 * STOP_S
+    assert workbench.ended() == 0
+
+
+def test_a_lost_terminal_is_a_stop(start, public_key: str) -> None:
+    workbench = start(environment={"AUTHORIZED_KEYS": public_key}).wait_ready()
+    workbench.container.kill("SIGHUP")
+    assert workbench.ended() == 0
+
+
+def test_a_death_after_the_window_counts_anew(start, public_key: str, tmp_path) -> None:
+    quick = tmp_path / "serve"
+    quick.write_text((ROOT / "docker/serve").read_text().replace("window_s=60", "window_s=1"))
+    quick.chmod(0o755)
+    workbench = start(
+        environment={"AUTHORIZED_KEYS": public_key, "SERVICES": "ssh"},
+        volumes={str(quick): {"bind": "/opt/workbench/serve", "mode": "ro"}},
+    ).wait_ready()
+    for killed in range(1, 6):
+        died = time.monotonic()
+        wait_until(lambda d=died: time.monotonic() - d > 2.5, 5, "longer than the window")
+        workbench.run("kill", "-9", process_of(workbench, "ssh"), user="root")
+        wait_until(
+            lambda n=killed: workbench.logs().count("ended with status 137") == n, 5, "its end"
+        )
+        workbench.wait_ready()
+    workbench.container.stop()
+    assert workbench.ended() == 0
+
+
+@pytest.mark.soak
+def test_stop_during_the_start(start) -> None:
+    workbench = start()
+    assert seconds_to_stop(workbench) < STOP_S
+    assert workbench.ended() in (0, 143)  # 143: Docker was quicker than our first line
+
+
+def test_a_keeper_that_is_killed_is_named(start, public_key: str) -> None:
+    workbench = start(environment={"AUTHORIZED_KEYS": public_key}).wait_ready()
+    parent = ["ps", "-o", "ppid=", "-p", process_of(workbench, "ssh")]
+    workbench.run("kill", "-9", workbench.run(*parent)[1].strip(), user="root")
+    assert workbench.ended() == 70
+    assert "what kept service ssh was ended from outside, with status 137" in workbench.logs()
+
+
+def test_an_empty_folder_that_docker_made_is_given_to_the_user(start, tmp_path) -> None:
+    mounts = {str(tmp_path / name): {"bind": f"/{name}"} for name in ("workspace", "home/user")}
+    workbench = start(volumes=mounts).wait_ready()
+    assert "warning" not in workbench.logs()
+    assert workbench.run("touch", "/workspace/here", "/home/user/here")[0] == 0
+
+
+def test_a_folder_with_files_of_another_owner_keeps_them(start, tmp_path) -> None:
+    (tmp_path / "theirs").touch()
+    workbench = start(volumes={str(tmp_path): {"bind": "/workspace"}}).wait_ready()
+    warning = "1000:1000 cannot write to /workspace, which belongs to 0:0; on the host: chown"
+    assert warning in workbench.logs()
+    assert tmp_path.stat().st_uid == 0
+
+
+@pytest.mark.soak
 @pytest.mark.parametrize("service", ["jupyter", "ssh"])
 def test_a_killed_service_is_brought_back(start, public_key: str, service: str) -> None:
     workbench = start(environment={"AUTHORIZED_KEYS": public_key}).wait_ready()
@@ -96,6 +164,7 @@ def test_a_service_that_cannot_be_kept_ends_the_container(
     assert workbench.ended() == 70
     error = f"error: service {service} ended 4 times within 60 s, at last with status 137"
     assert error in workbench.logs()
+    assert "Killed" not in workbench.logs()  # bash's own words
 
 
 def test_a_broken_setting_of_sshd_is_named(start, public_key: str, tmp_path) -> None:
@@ -110,6 +179,7 @@ def test_a_broken_setting_of_sshd_is_named(start, public_key: str, tmp_path) -> 
     assert "NoSuchWord" in workbench.logs()
 
 
+@pytest.mark.soak
 def test_orphans_are_reaped(start) -> None:
     workbench = start().wait_ready()
     for _ in range(10):

@@ -14,7 +14,7 @@ MISTAKES = [
         {"JUPYTER_TOKEN": "a", "JUPYTER_TOKEN_FILE": "/b"},
         ["JUPYTER_TOKEN", "JUPYTER_TOKEN_FILE=/b"],
     ),
-    ({"JUPYTER_TOKEN": "two words"}, ["JUPYTER_TOKEN", "JUPYTER_TOKEN"]),
+    ({"JUPYTER_TOKEN": "two words"}, ["JUPYTER_TOKEN holds a space"]),
     ({"JUPYTER_TOKEN_FILE": "/none"}, ["JUPYTER_TOKEN_FILE=/none", "No such file"]),
     ({"JUPYTER_TOKEN_FILE": "/etc"}, ["JUPYTER_TOKEN_FILE=/etc", "no regular file"]),
     ({"JUPYTER_TOKEN_FILE": "/dev/null"}, ["JUPYTER_TOKEN_FILE=/dev/null", "no regular file"]),
@@ -30,6 +30,13 @@ MISTAKES = [
     ({"AUTHORIZED_KEYS_FILE": "/none"}, ["AUTHORIZED_KEYS_FILE=/none", "No such file"]),
     ({"AUTHORIZED_KEYS_FILE": "/bin/true"}, ["AUTHORIZED_KEYS_FILE=/bin/true", "text"]),
     ({"AUTHORIZED_KEYS_FILE": "/etc/passwd"}, ["AUTHORIZED_KEYS_FILE=/etc/passwd line 1"]),
+    ({"JUPYTER_TOKEN_FILE": "/dev/zero"}, ["JUPYTER_TOKEN_FILE=/dev/zero", "no regular file"]),
+    ({"JUPYTER_TOKEN": "x" * 513}, ["JUPYTER_TOKEN holds 513 characters"]),
+    ({"JUPYTER_TOKEN": "tökén"}, ["JUPYTER_TOKEN holds", "not ASCII"]),
+    ({"JUPYTER_CERTFILE": "/etc/passwd"}, ["JUPYTER_CERTFILE=/etc/passwd", "PEM"]),
+    ({"JUPYTER_BASE_URL": "/.."}, ["JUPYTER_BASE_URL='/..'"]),
+    ({"AUTHORIZED_KEYS": "ssh-ed25519-cert-v01@openssh.com AAAA"}, ["line 1 is a certificate"]),
+    ({"AUTHORIZED_KEYS": "ssh-dss AAAA"}, ["line 1 is a DSA key"]),
     ({"SERVICES": "jupiter"}, ["SERVICES='jupiter'", "jupyter, ssh, tensorboard"]),
     ({"SERVICES": ","}, ["SERVICES=','"]),
     ({"SERVICES": "ssh"}, ["no key was given"]),
@@ -48,6 +55,29 @@ def test_mistake_in_a_setting(settings: dict[str, str], words: list[str]) -> Non
 def test_second_key_is_named(public_key: str) -> None:
     result = docker_run("-e", f"AUTHORIZED_KEYS={public_key}\n\nssh-rsa broken", IMAGE)
     assert_mistake(result, "AUTHORIZED_KEYS line 3", "ssh-rsa broken")
+
+
+def test_an_option_that_sshd_does_not_know(public_key: str) -> None:
+    result = docker_run("-e", f'AUTHORIZED_KEYS=frobnicate="1" {public_key}', IMAGE)
+    assert_mistake(result, "AUTHORIZED_KEYS line 1 is no public key")
+
+
+def test_a_hash_that_nobody_can_fulfil(tmp_path: Path) -> None:
+    (tmp_path / "hash").write_text("argon2:$argon2id$junk\n")
+    mount = ["-v", f"{tmp_path}:/h", "-e", "JUPYTER_PASSWORD_HASH_FILE=/h/hash"]
+    assert_mistake(docker_run(*mount, IMAGE), "JUPYTER_PASSWORD_HASH_FILE=/h/hash holds no hash")
+
+
+WAYS_TO_RUN = [
+    (["--cap-drop=ALL"], ["CHOWN, KILL, SETGID, SETUID", "--cap-add=CHOWN"]),
+    (["--read-only"], ["/run is read-only; add --tmpfs /run"]),
+    (["--read-only", "--tmpfs=/run", "-e", "PUID=7"], ["PUID and PGID cannot be applied"]),
+]
+
+
+@pytest.mark.parametrize(("options", "words"), WAYS_TO_RUN)
+def test_mistake_in_how_it_is_run(options: list[str], words: list[str]) -> None:
+    assert_mistake(docker_run(*options, IMAGE), *words)
 
 
 def test_a_private_key_is_refused_and_not_shown(key: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Workbench, wait_until
+from conftest import IMAGE, Workbench, wait_until
 
 OFF = "SSH: off, because no key was given; add -e AUTHORIZED_KEYS="
 
@@ -71,6 +71,7 @@ def volume(engine):
     made.remove()
 
 
+@pytest.mark.soak
 def test_host_key_belongs_to_the_volume(volume: str, start, public_key: str) -> None:
     settings = {
         "environment": {"AUTHORIZED_KEYS": public_key},
@@ -89,6 +90,111 @@ def test_host_key_belongs_to_the_volume(volume: str, start, public_key: str) -> 
     ).stdout
     shown = subprocess.run(["ssh-keygen", "-lf", "-"], input=scanned, capture_output=True)
     assert fingerprint(again) in shown.stdout.decode()
+
+
+@pytest.mark.soak
+def test_containers_that_start_together_share_one_host_key(
+    volume: str, start, public_key: str
+) -> None:
+    settings = {
+        "environment": {"AUTHORIZED_KEYS": public_key, "SERVICES": "ssh"},
+        "volumes": {volume: {"bind": "/etc/ssh/host_keys"}},
+    }
+    together = [start(**settings) for _ in range(4)]
+    fingerprints = {fingerprint(workbench.wait_ready()) for workbench in together}
+    assert len(fingerprints) == 1
+    names = together[0].run("ls", "-A", "/etc/ssh/host_keys", user="root")[1].split()
+    assert names == ["ssh_host_ed25519_key", "ssh_host_ed25519_key.pub"]
+
+
+def test_a_private_host_key_alone_is_enough(start, tmp_path: Path, public_key: str) -> None:
+    private = tmp_path / "ssh_host_ed25519_key"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(private)], check=True)
+    private.with_suffix(".pub").unlink()
+    private.chmod(0o644)
+    workbench = start(
+        environment={"AUTHORIZED_KEYS": public_key},
+        volumes={str(tmp_path): {"bind": "/etc/ssh/host_keys"}},
+    ).wait_ready()
+    assert workbench.ssh("true").returncode == 0
+
+
+@pytest.mark.parametrize("content", ["", "no key at all\n"])
+def test_a_host_key_that_is_none(start, tmp_path: Path, public_key: str, content: str) -> None:
+    (tmp_path / "ssh_host_ed25519_key").write_text(content)
+    workbench = start(
+        environment={"AUTHORIZED_KEYS": public_key},
+        volumes={str(tmp_path): {"bind": "/etc/ssh/host_keys"}},
+    )
+    assert workbench.ended() == 2
+    line = "error: /etc/ssh/host_keys/ssh_host_ed25519_key is no host key; remove it, "
+    assert workbench.logs() == f"{line}and the next start makes one\n"
+
+
+def test_keys_in_the_home_with_another_owner(start, tmp_path: Path, public_key: str) -> None:
+    file = tmp_path / "authorized_keys"
+    file.write_text(f"{public_key}\n")
+    file.chmod(0o666)
+    mount = {str(file): {"bind": "/home/user/.ssh/authorized_keys", "mode": "ro"}}
+    assert start(volumes=mount).wait_ready().ssh("true").returncode == 0
+
+
+def test_a_key_in_the_home_can_be_taken_back(start, public_key: str, key: Path) -> None:
+    workbench = start(environment={"SERVICES": "ssh", "AUTHORIZED_KEYS": public_key})
+    workbench.wait_ready()
+    other = key.with_name("other")
+    if not other.exists():
+        make = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(other)]
+        subprocess.run(make, check=True)
+    text = other.with_suffix(".pub").read_text().strip()
+    keep = f"umask 077; mkdir -p ~/.ssh; echo '{text}' >~/.ssh/authorized_keys"
+    assert workbench.ssh(keep).returncode == 0
+    workbench.container.restart()
+    workbench.wait_ready()
+    guest = Workbench(workbench.container, other)
+    assert guest.ssh("true").returncode == 0
+    assert workbench.ssh("rm ~/.ssh/authorized_keys").returncode == 0
+    assert guest.ssh("true").returncode == 255
+
+
+@pytest.mark.parametrize(
+    "kind", ["mkfifo F", "ln -s /dev/zero F", "ln -s /etc/shadow F", "mkdir F"]
+)
+def test_the_home_cannot_hold_up_or_sound_out_a_start(start, volume: str, public_key, kind) -> None:
+    mount = {"volumes": {volume: {"bind": "/home/user"}}}
+    make = f"mkdir -p ~/.ssh && cd ~/.ssh && {kind.replace('F', 'authorized_keys')}"
+    assert start("sh", "-c", make, **mount).ended() == 0
+    workbench = start(environment={"AUTHORIZED_KEYS": public_key}, **mount).wait_ready()
+    assert "warning: /home/user/.ssh/authorized_keys is not looked at" in workbench.logs()
+    assert "root:" not in workbench.logs()
+    assert workbench.ssh("true").returncode == 0
+
+
+def test_a_bad_line_in_the_homes_keys_is_a_warning(start, tmp_path: Path, public_key: str) -> None:
+    file = tmp_path / "authorized_keys"
+    file.write_text("junk\n")
+    workbench = start(
+        environment={"AUTHORIZED_KEYS": public_key},
+        volumes={str(file): {"bind": "/home/user/.ssh/authorized_keys", "mode": "ro"}},
+    ).wait_ready()
+    assert "authorized_keys: 1 of its lines are no public keys" in workbench.logs()
+    assert workbench.ssh("true").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "options", ['from="0.0.0.0/0",no-pty', 'command="echo \\"hi\\""', "restrict,pty"]
+)
+def test_options_of_a_key(start, public_key: str, options: str) -> None:
+    workbench = start(environment={"AUTHORIZED_KEYS": f"{options} {public_key}"}).wait_ready()
+    assert workbench.ssh("echo done").returncode == 0
+
+
+@pytest.mark.soak
+def test_many_logins_at_once(workstation: Workbench) -> None:
+    command = [*workstation.ssh_command(), "true"]
+    logins = [subprocess.Popen(command, stderr=subprocess.PIPE) for _ in range(40)]
+    assert [login.communicate(timeout=120)[1] for login in logins] == [b""] * 40
+    assert {login.returncode for login in logins} == {0}
 
 
 def test_key_file_with_any_owner_and_mode(start, tmp_path: Path, public_key: str) -> None:
@@ -112,6 +218,8 @@ VALUES = {
     "UTF": "λ 混合精度".encode(),
     "dotted.name": b"kept",
     "HF_TOKEN": b"given by the user",
+    # Names that the script between sshd and the session might take for its own.
+    **dict.fromkeys(("pair", "pairs", "odd", "login", "name", "home"), b"x"),
 }
 
 
@@ -122,7 +230,7 @@ def with_values(engine, key: Path, public_key: str):
     given |= {"SECRET_ONE": b"1", "SECRET_TWO": b"2", "SSH_ENV_DENY": b"SECRET_*"}
     # Through the client: the SDK sends JSON, which holds no bytes that are no text.
     flags = [flag for name in given for flag in (b"-e", name.encode() + b"=" + given[name])]
-    command = [b"docker", b"run", b"-d", b"-p", b"127.0.0.1::2222", *flags, b"tf29-workbench"]
+    command = [b"docker", b"run", b"-d", b"-p", b"127.0.0.1::2222", *flags, IMAGE.encode()]
     identity = subprocess.run(command, capture_output=True, check=True).stdout.decode().strip()
     workbench = Workbench(engine.containers.get(identity), key)
     yield workbench.wait_ready()
@@ -152,6 +260,15 @@ def test_a_session_has_the_environment_of_docker_exec(with_values: Workbench, sh
     assert set(VALUES) - set(carried) <= {"dotted.name"}  # dash drops it, with or without SSH
     assert over_ssh["SHELL"] == b"/bin/bash"
     assert with_values.run("test", "-e", "/tmp/hacked")[0] == 1
+
+
+@pytest.mark.parametrize("name", ["UID", "EUID", "SHELLOPTS", "POSIXLY_CORRECT", "IFS", "BASHOPTS"])
+def test_a_variable_of_bash_does_not_shut_anyone_out(start, public_key: str, name: str) -> None:
+    given = {"AUTHORIZED_KEYS": public_key, name: "1000", "POSIXLY_CORRECT": "1"}
+    workbench = start(environment=given).wait_ready()
+    result = workbench.ssh("python -c 'print(1)'")
+    inside = workbench.container.exec_run(["bash", "-c", "python -c 'print(1)'"], user="user")
+    assert (result.returncode, result.stdout + result.stderr) == (0, inside.output)
 
 
 def test_an_interactive_login_has_the_images_path(workstation: Workbench) -> None:

@@ -6,10 +6,10 @@ from typing import Mapping
 
 from workbench.errors import Mistake
 
-LARGEST_FILE = 1 << 20
+LARGEST = 1 << 20
 
 
-def bytes_of_file(env: Mapping[str, str], name: str) -> bytes:
+def content(env: Mapping[str, str], name: str) -> bytes:
     """Return the content of the file that the variable ``name`` names.
 
     Raises Mistake, which names the variable and the path, when it cannot be read, is
@@ -21,24 +21,22 @@ def bytes_of_file(env: Mapping[str, str], name: str) -> bytes:
         # A device or a pipe may never end.
         if not stat.S_ISREG(status.st_mode):
             raise Mistake(f"{name}={path} is no regular file; name the file itself")
-        if status.st_size > LARGEST_FILE:
-            raise Mistake(
-                f"{name}={path} is larger than {LARGEST_FILE} bytes; is it the right file?"
-            )
-        content = path.read_bytes()
+        if status.st_size > LARGEST:
+            raise Mistake(f"{name}={path} is larger than {LARGEST} bytes; is it the right file?")
+        found = path.read_bytes()
     except OSError as error:
         raise Mistake(
             f"{name}={path} cannot be read in the container ({error.strerror}); "
             "mount it, for example -v FILE:/run/secrets/NAME:ro"
         ) from None
-    if not content.strip():
+    if not found.strip():
         raise Mistake(f"{name}={path} is empty")
-    return content
+    return found
 
 
-def text_of_file(env: Mapping[str, str], name: str) -> str:
+def text(env: Mapping[str, str], name: str) -> str:
     """Return the file's text, without the mark that some editors put in front of UTF-8."""
     try:
-        return bytes_of_file(env, name).decode("utf-8-sig")
+        return content(env, name).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise Mistake(f"{name}={env[name]} is no text file") from None

@@ -18,10 +18,17 @@ class MaskToken(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Change the record in place; keep it."""
-        text = re.sub(r"(token=)[^&\s\"']+", r"\1[secret]", record.getMessage())
-        record.msg = text.replace(start["token"], "[secret]") if start["token"] else text
-        record.args = ()
+        record.msg, record.args = mask(record.getMessage()), ()
+        if record.exc_info:
+            # Formatters take the text of a traceback from here where it is set.
+            record.exc_text = mask(logging.Formatter().formatException(record.exc_info))
         return True
+
+
+def mask(text: str) -> str:
+    """Return ``text`` without the token, as itself or in an address."""
+    text = re.sub(r"(token=)[^&\s\"']+", r"\1[secret]", text)
+    return text.replace(start["token"], "[secret]") if start["token"] else text
 
 
 c = get_config()  # noqa: F821 (Jupyter defines it while it reads this file)
