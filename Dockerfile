@@ -112,6 +112,8 @@ ENV DEBIAN_FRONTEND= \
 
 COPY --link --from=datasets /mnist.npz /opt/workbench/datasets/mnist.npz
 COPY --link docker/etc/ /etc/
+# No news from the network, no pop-up that asks for it.
+COPY --link docker/lab/overrides.json /usr/local/share/jupyter/lab/settings/
 COPY --link docker/start/ /opt/workbench/start/
 COPY --link docker/services/ /opt/workbench/services/
 COPY --link docker/bin/ docker/serve docker/login-shell docker/log.sh \

@@ -94,6 +94,7 @@ def train(**given: Any) -> int:
     choice, warnings = policy.resolve(settings.policy, gpus, cpu, os.environ)
     warnings += devices.idle_gpus_warning(nvml.gpus, gpus, os.environ)
     warnings += unused_flags_warning(given, choice.policy)
+    warnings += run_folder.lost_with_container_warning(folder)
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
     devices.set_policy(choice.policy)

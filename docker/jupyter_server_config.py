@@ -48,5 +48,9 @@ c.ServerApp.logging_config = {
     "filters": {"mask": {"()": MaskToken}},
     "handlers": {"console": {"filters": ["mask"]}},
 }
+# A password set in the browser would outlive the token that let it in.
+c.PasswordIdentityProvider.allow_password_change = False
+# Nothing is fetched unless someone asks: no catalogue of extensions.
+c.LabApp.extension_manager = "readonly"
 # Five seconds by default, for each kernel: docker stop would not be done in two.
 c.KernelManager.shutdown_wait_time = 0.5

@@ -183,7 +183,7 @@ def help_page(settings: type, heading: str, ending: str) -> str:
 
 def _nearest(name: str, flags: dict[str, Flag]) -> str:
     near = difflib.get_close_matches(name, flags, n=1, cutoff=0.6)
-    return f", did you mean --{near[0]}?" if near else ":"
+    return f", did you mean --{near[0]}?" if near else ""
 
 
 def _also() -> str:

@@ -13,6 +13,8 @@ from typing import Any
 from workbench.errors import Mistake
 
 RUNS = Path("/workspace/runs")
+# Docker makes it in every container.
+DOCKER_MARK = Path("/.dockerenv")
 # The first file of every run.
 CLAIM = "metrics.jsonl"
 
@@ -34,10 +36,18 @@ def choose_folder(out: str | None, model: str) -> Path:
         while not _is_folder(ancestor):
             ancestor = ancestor.parent
         if not os.access(ancestor, os.W_OK | os.X_OK):
-            raise Mistake(f"--out={folder}: {ancestor} is not writable: name another folder")
+            raise Mistake(f"--out={folder}: {_refusal(ancestor)}: name another folder")
     except OSError as error:
         raise _unusable(folder, error) from error
     return folder
+
+
+def lost_with_container_warning(folder: Path) -> list[str]:
+    """Return a warning when ``folder`` is in a container's own workspace, on no volume."""
+    workspace = RUNS.parent
+    if not DOCKER_MARK.exists() or workspace not in folder.parents or os.path.ismount(workspace):
+        return []
+    return [f"{workspace} is on no volume: what is written there is lost with the container"]
 
 
 def claim_folder(folder: Path, named: bool) -> Path:
@@ -84,6 +94,12 @@ def finite(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+def _refusal(folder: Path) -> str:
+    owner = folder.stat().st_uid
+    remedy = f"run with -e PUID={owner}" if owner else "chown it on the host"
+    return f"user {os.geteuid()} cannot write to {folder}, which is user {owner}'s ({remedy})"
 
 
 def _is_folder(path: Path) -> bool:

@@ -165,6 +165,10 @@ ENVIRONMENT
     TF_CPP_MIN_LOG_LEVEL  0 shows all that TensorFlow has to say; 3, our default, little
     TF_ENABLE_ONEDNN_OPTS 0 switches oneDNN off
 
+LOADING THE MODEL
+    serve = tf.saved_model.load(FOLDER + "/model").signatures["serving_default"]
+    probabilities = serve(inputs=tf.constant(pixels / 255, tf.float32))["probabilities"]
+
 EXAMPLES
     train
     train --epochs=10 --batch_size=256 --learning_rate=0.002

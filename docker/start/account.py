@@ -1,5 +1,6 @@
 """The container's user: who it is, how PUID and PGID change it, how a process becomes it."""
 
+import errno
 import os
 import pathlib
 import pwd
@@ -43,7 +44,10 @@ def wanted_id(env: Mapping[str, str], name: str) -> Optional[int]:
     if not text:
         return None
     if not (text.isascii() and text.isdigit() and len(text) < 12 and 1 <= int(text) <= LARGEST_ID):
-        raise Mistake(f"{name}={text!r} is no id from 1 to {LARGEST_ID}; take the one of `id -u`")
+        raise Mistake(
+            f"{name}={text!r} is no id from 1 to {LARGEST_ID}; take that of the folder's owner, "
+            "and give a folder of root's to somebody else first"
+        )
     return int(text)
 
 
@@ -108,6 +112,8 @@ def become(command: List[str], env: Dict[bytes, bytes]) -> int:
     if not os.access(env.get(b"CUDA_CACHE_PATH", b"/"), os.W_OK):
         env.pop(b"CUDA_CACHE_PATH", None)  # CUDA's own default is in the home
     try:
+        if not command[0]:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
         os.execvpe(command[0], command, env)
     except OSError as error:
         print(f"error: {command[0]!r} cannot be run: {error.strerror}", file=sys.stderr)

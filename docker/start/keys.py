@@ -70,12 +70,14 @@ def of_home(user: Account) -> HomeKeys:
     except OSError as error:
         warn(f"{HOME_FILE} is not looked at: {error.strerror}")
         return HomeKeys(False, [])
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(file.fileno())
+    try:
+        status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode) or status.st_size > setting_files.LARGEST:
             warn(f"{HOME_FILE} is not looked at: it is no plain file of bearable size")
             return HomeKeys(False, [])
-        text = file.read().decode("utf-8-sig", "replace")
+        text = os.read(descriptor, setting_files.LARGEST).decode("utf-8-sig", "replace")
+    finally:
+        os.close(descriptor)
     lines = [line for _, line in _lines(text)]
     keys = [key for key in lines if KEY_LINE.fullmatch(key) and _public_keys(key) == 1]
     if len(keys) != len(lines):

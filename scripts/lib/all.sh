@@ -28,6 +28,8 @@ source "$LIB/datasets.sh"
 source "$LIB/image.sh"
 # shellcheck source=scripts/lib/settings.sh
 source "$LIB/settings.sh"
+# shellcheck source=scripts/lib/remember.sh
+source "$LIB/remember.sh"
 # shellcheck source=scripts/lib/compose.sh
 source "$LIB/compose.sh"
 # shellcheck source=scripts/lib/ready.sh

@@ -39,10 +39,12 @@ start_container() {
 
 # The image itself reads the settings first: a mistake in one starts nothing.
 check_in_container() {
-  local said status=0
+  local said status=0 name
   said=$(compose --progress quiet "$@" run --rm --no-deps --no-TTY \
     --entrypoint /opt/workbench/check-settings workbench 2>&1) || status=$?
   ((status)) || return 0
+  # The caller's file, not its place in the container.
+  for name in "${FILE_SETTINGS[@]}"; do said=${said//"/run/secrets/$name"/"${!name:-}"}; done
   ((status == 2)) || fault "the container does not start: $(last_line <<<"$said")"
   mistake "$(last_line <<<"$said" | sed 's/^error: //')"
 }

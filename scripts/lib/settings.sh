@@ -16,6 +16,10 @@ check_settings() {
     [[ -f $file && -r $file ]] || mistake "$name: '$file' is not a readable file"
     printf -v "$name" '%s' "$(realpath -- "$file")"
   done
+  [[ -z ${JUPYTER_TOKEN:-} || -z ${JUPYTER_TOKEN_FILE:-} ]] ||
+    mistake "JUPYTER_TOKEN and JUPYTER_TOKEN_FILE='$JUPYTER_TOKEN_FILE' are both set; give one of them"
+  [[ ${BIND_ADDRESS:-127.0.0.1} =~ ^[0-9]+(\.[0-9]+){3}$ ]] ||
+    mistake "BIND_ADDRESS='$BIND_ADDRESS' is no IPv4 address, such as 127.0.0.1 (this machine alone) or 0.0.0.0"
   find_key
 }
 

@@ -55,6 +55,13 @@ def test_an_error_does_not_put_the_token_into_the_log(start) -> None:
     assert "my-own-token" not in workbench.logs()
 
 
+def test_lab_asks_for_nothing_from_the_network(workstation: Workbench) -> None:
+    page = at_host(workstation, "/lab/api/settings/@jupyterlab/apputils-extension:notification")
+    settings = requests.get(page, {"token": token_of(workstation)}, timeout=30).json()["schema"]
+    assert settings["properties"]["fetchNews"]["default"] == "false"
+    assert settings["properties"]["checkForUpdates"]["default"] is False
+
+
 def test_a_kernel_runs_a_cell_as_the_user(workstation: Workbench) -> None:
     client = (
         "import os; from jupyter_client.manager import start_new_kernel\n"

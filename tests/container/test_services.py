@@ -210,6 +210,19 @@ def test_a_command_is_healthy_as_long_as_it_runs(start) -> None:
     assert start("sleep", "60").healthy()
 
 
+def test_the_health_check_leaves_no_trace_in_the_log(start, public_key: str) -> None:
+    workbench = start(environment={"AUTHORIZED_KEYS": public_key}).wait_ready()
+    before = workbench.logs()
+    for _ in range(5):
+        assert workbench.healthy()
+    assert workbench.ssh("true").returncode == 0
+    wait_until(lambda: "Disconnected from user user" in workbench.logs(), 10, "a line of sshd")
+    new = workbench.logs()[len(before) :]
+    assert "kex_exchange" not in new
+    assert "Connection reset" not in new
+    assert "Connection closed by 127.0.0.1" not in new
+
+
 def test_log_lines_carry_the_services_name(start, public_key: str) -> None:
     workbench = start(environment={"AUTHORIZED_KEYS": public_key}).wait_ready()
     assert workbench.ssh("true").returncode == 0

@@ -157,12 +157,10 @@ def test_a_key_in_the_home_can_be_taken_back(start, public_key: str, key: Path) 
     assert guest.ssh("true").returncode == 255
 
 
-@pytest.mark.parametrize(
-    "kind", ["mkfifo F", "ln -s /dev/zero F", "ln -s /etc/shadow F", "mkdir F"]
-)
-def test_the_home_cannot_hold_up_or_sound_out_a_start(start, volume: str, public_key, kind) -> None:
+@pytest.mark.parametrize("kind", ["mkfifo", "ln -s /dev/zero", "ln -s /etc/shadow", "mkdir"])
+def test_the_home_cannot_hold_up_or_sound_out_a_start(volume, start, public_key, kind) -> None:
     mount = {"volumes": {volume: {"bind": "/home/user"}}}
-    make = f"mkdir -p ~/.ssh && cd ~/.ssh && {kind.replace('F', 'authorized_keys')}"
+    make = f"mkdir -p ~/.ssh && cd ~/.ssh && {kind} authorized_keys"
     assert start("sh", "-c", make, **mount).ended() == 0
     workbench = start(environment={"AUTHORIZED_KEYS": public_key}, **mount).wait_ready()
     assert "warning: /home/user/.ssh/authorized_keys is not looked at" in workbench.logs()

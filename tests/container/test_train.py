@@ -79,6 +79,15 @@ def test_mean_accuracy_of_three_seeds(workspace: Path) -> None:
     assert score["sums"] < 1e-5
 
 
+def test_a_run_without_a_volume_is_warned_about() -> None:
+    result = docker_run(IMAGE, "--epochs=1", "--train_samples=256")
+    assert result.returncode == 0
+    warning = (
+        "warning: /workspace is on no volume: what is written there is lost with the container"
+    )
+    assert warning in result.stderr
+
+
 def test_flags_alone_are_the_same_program(workspace: Path) -> None:
     result = train(workspace, "--epochs=1", "--out=/workspace/r")
     assert result.returncode == 0, result.stderr

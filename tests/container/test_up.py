@@ -38,10 +38,12 @@ def script(tmp_path: Path, public_key: str) -> Iterator[Script]:
         "AUTHORIZED_KEYS": public_key,
     }
 
-    def run(name: str, **variables: str) -> Result:
+    def run(name: str, **variables: str | None) -> Result:
+        """Run it with these variables; None leaves one out."""
+        given = {**os.environ, **settings, **variables}
         return subprocess.run(
             [str(ROOT / "scripts" / name)],
-            env={**os.environ, **settings, **variables},
+            env={name: value for name, value in given.items() if value is not None},
             capture_output=True,
             text=True,
             stdin=subprocess.DEVNULL,
@@ -89,6 +91,27 @@ def test_up_says_how_to_reach_it_and_changes_nothing_twice(script: Script, key: 
     assert docker("container", "inspect", "--format", "{{.Id}}", NAME) == container
     assert line(second, "Jupyter:") == url
     assert line(second, "Host key:") == line(first, "Host key:")
+
+
+def test_a_plain_up_keeps_the_settings(script: Script, tmp_path: Path, key: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("given-by-file\n")
+    keys = key.with_suffix(".pub").read_text() * 2
+    first = script("up", AUTHORIZED_KEYS=keys, JUPYTER_TOKEN_FILE=str(token), SSH_ENV_DENY="A B")
+    assert first.returncode == 0, first
+    container = docker("container", "inspect", "--format", "{{.Id}}", NAME)
+    # Neither the settings nor the data have to be given again.
+    unset = {"AUTHORIZED_KEYS": None, "BIND_ADDRESS": None, "DATASETS_DIR": None}
+    plain = script("up", **unset)
+    assert plain.returncode == 0, plain
+    kept = "BIND_ADDRESS AUTHORIZED_KEYS SSH_ENV_DENY JUPYTER_TOKEN_FILE"
+    assert f"Kept as the container has it: {kept}." in plain.stdout
+    assert docker("container", "inspect", "--format", "{{.Id}}", NAME) == container
+    # An empty one takes a setting back.
+    back = script("up", **{**unset, "SSH_ENV_DENY": ""})
+    assert "Replaced the container" in back.stdout
+    denied = docker("exec", NAME, "printenv", "SSH_ENV_DENY")
+    assert denied == ""
 
 
 def test_down_keeps_the_volumes(script: Script) -> None:
@@ -147,10 +170,13 @@ def test_name_taken_by_hand_is_left_alone(script: Script) -> None:
     ("variables", "words"),
     [
         ({"AUTHORIZED_KEYS": "no key at all"}, ["AUTHORIZED_KEYS line 1", "no key at all"]),
+        ({"BIND_ADDRESS": "localhost"}, ["BIND_ADDRESS='localhost'"]),
+        ({"JUPYTER_TOKEN": "x", "JUPYTER_TOKEN_FILE": "/etc/hostname"}, ["both set"]),
+        ({"AUTHORIZED_KEYS_FILE": "/etc/hostname"}, ["AUTHORIZED_KEYS_FILE=/etc/hostname line 1"]),
         ({"JUPYTER_TOKEN": "two words"}, ["JUPYTER_TOKEN"]),
         ({"SERVICES": "jupiter"}, ["SERVICES='jupiter'"]),
     ],
-    ids=["key", "token", "services"],
+    ids=["key", "address", "two tokens", "key file", "token", "services"],
 )
 def test_refused_setting_starts_nothing(script: Script, variables: dict, words: list) -> None:
     result = script("up", **variables)
