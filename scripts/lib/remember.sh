@@ -10,36 +10,39 @@ declare -A OTHER_WAY=(
 )
 
 remember_settings() {
-  local name value kept=() names=()
+  local name kept=() names=() REPLY
   check_name
   [[ -n $(container .Id) ]] || return 0
   for name in BIND_ADDRESS "${PLAIN_SETTINGS[@]}" "${FILE_SETTINGS[@]}"; do
     [[ -v $name || -v ${OTHER_WAY[$name]:-$name} ]] || names+=("$name")
   done
   for name in "${names[@]}"; do
-    value=$(setting_of_container "$name")
-    [[ -n $value ]] || continue
-    printf -v "$name" '%s' "$value"
+    read_setting "$name"
+    [[ -n $REPLY ]] || continue
+    printf -v "$name" '%s' "$REPLY"
     export "${name?}"
-    [[ $name == BIND_ADDRESS && $value == 127.0.0.1 ]] || kept+=("$name")
+    [[ $name == BIND_ADDRESS && $REPLY == 127.0.0.1 ]] || kept+=("$name")
   done
   ((${#kept[@]} == 0)) ||
     info "Kept as the container has it: ${kept[*]}. (NAME= scripts/up takes a setting back.)"
 }
 
-# setting_of_container NAME: its value; for a file, its place on this machine.
-setting_of_container() {
+# read_setting NAME: sets REPLY to the container's value, to the last line break; for a
+# file, to its place on this machine.
+read_setting() {
   local pair
+  REPLY=''
   case $1 in
     BIND_ADDRESS)
-      container 'with index .HostConfig.PortBindings "8888/tcp"}}{{(index . 0).HostIp}}{{end'
+      REPLY=$(container 'with index .HostConfig.PortBindings "8888/tcp"}}{{(index . 0).HostIp}}{{end')
       ;;
     AUTHORIZED_KEYS_FILE | JUPYTER_*FILE)
-      container "range .Mounts}}{{if eq .Destination \"/run/secrets/$1\"}}{{.Source}}{{end}}{{end"
+      REPLY=$(container "range .Mounts}}{{if eq .Destination \"/run/secrets/$1\"}}{{.Source}}{{end}}{{end")
       ;;
     *)
       while IFS= read -r -d '' pair; do
-        [[ ${pair%%=*} != "$1" ]] || printf '%s' "${pair#*=}"
+        # A name alone, without "=", is how compose hands on what is not set.
+        [[ $pair != "$1="* ]] || REPLY=${pair#*=}
       done < <(container 'range .Config.Env}}{{printf "%s\x00" .}}{{end')
       ;;
   esac

@@ -6,7 +6,8 @@
 FILE_SETTINGS=(AUTHORIZED_KEYS_FILE JUPYTER_TOKEN_FILE JUPYTER_PASSWORD_HASH_FILE JUPYTER_CERTFILE JUPYTER_KEYFILE)
 OVERRIDE=$CACHE/compose/$CONTAINER.json
 
-# Before anything is built: every file that a setting names is there.
+# Before anything is built: every file that a setting names is there, and so on. The
+# first time it looks at what the caller gave, the second time also at what was kept.
 check_settings() {
   local name file
   for name in "${FILE_SETTINGS[@]}"; do
@@ -20,7 +21,6 @@ check_settings() {
     mistake "JUPYTER_TOKEN and JUPYTER_TOKEN_FILE='$JUPYTER_TOKEN_FILE' are both set; give one of them"
   [[ ${BIND_ADDRESS:-127.0.0.1} =~ ^[0-9]+(\.[0-9]+){3}$ ]] ||
     mistake "BIND_ADDRESS='$BIND_ADDRESS' is no IPv4 address, such as 127.0.0.1 (this machine alone) or 0.0.0.0"
-  find_key
 }
 
 # SSH needs a key. Nobody's is given silently: the caller's own is used, and said.
