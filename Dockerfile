@@ -116,7 +116,7 @@ COPY --link docker/etc/ /etc/
 COPY --link docker/lab/overrides.json /usr/local/share/jupyter/lab/settings/
 COPY --link docker/start/ /opt/workbench/start/
 COPY --link docker/services/ /opt/workbench/services/
-COPY --link docker/bin/ docker/serve docker/login-shell docker/log.sh \
+COPY --link docker/bin/ docker/serve docker/login-shell docker/log.sh docker/stop.sh \
      docker/jupyter_server_config.py /opt/workbench/
 COPY --link workbench/ /opt/workbench/workbench/
 COPY --link train.py /opt/workbench/
