@@ -46,7 +46,7 @@ RUN --mount=type=cache,target=/var/cache/apt,sharing=locked \
       nano \
       # SSH on port 2222; brings ssh and scp
       openssh-server \
-      # ps, top, and the pkill of docker/serve
+      # ps, top, and the pkill of docker/stop.sh
       procps \
       # copying a project over SSH
       rsync \

@@ -17,7 +17,7 @@ import pytest
 from conftest import ROOT, Workbench, wait_until
 
 BARE, BUILT = "tf29-test-debian11", "tf29-test-debian11-system"
-# What docker/bin/prepare does at the start, by hand: this image has no Python.
+# What docker/start/ssh.py does at the start, by hand: this image has no Python.
 START = """
 useradd --uid 1000 --password '*' --create-home --shell /bin/bash user
 mkdir -p /run/sshd /run/workbench /etc/ssh/host_keys
