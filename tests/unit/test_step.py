@@ -12,7 +12,7 @@ import pytest
 import tensorflow as tf
 
 from conftest import ROOT
-from workbench.data import epoch_order
+from workbench.data.order import epoch_order
 from workbench.errors import Mistake
 from workbench.loop import Loop, means, numbers, to_device, total, unpack
 from workbench.models import build_mlp, build_optimizer, check_precision, describe_precision
