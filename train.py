@@ -19,15 +19,10 @@ from typing import Any
 
 import fire
 
-from workbench import flags
+from workbench import flags, log
 from workbench.errors import report_mistake
-from workbench.settings import (
-    HELP_ENDING,
-    HELP_HEADING,
-    Settings,
-    check_together,
-    unused_flags_warning,
-)
+from workbench.manual import HELP_ENDING, HELP_HEADING
+from workbench.settings import Settings, check_together, unused_flags_warning
 from workbench.terminal import make_output_safe
 from workbench.verdicts import Failure, failures_named
 
@@ -67,77 +62,80 @@ def train(**given: Any) -> int:
     """
     settings = Settings(**given)
 
-    from workbench import data, run_folder
+    from workbench import resume, run_folder
     from workbench.stop import StopRequest, exit_status
 
-    # The output folder, the data, and the hardware as NVML and the CPU know it.
+    # The output folder and the run in it, the data, and the hardware as NVML and the CPU know it.
     stop = StopRequest()
     stop.listen()
-    folder = run_folder.choose_folder(settings.out, settings.model)
-    dataset = data.first_samples(data.load_mnist(), settings.train_samples)
-    data.check_batch_size(dataset, settings.batch_size)
+    chosen = run_folder.choose_folder(settings.out, settings.model, settings.resume)
+    flags_read = {**dataclasses.asdict(settings), "out": str(chosen.path)}
+    if chosen.former:
+        resume.check_flags(chosen.path, chosen.former, flags_read)
 
-    from workbench import hardware, policy
+    from workbench import data, hardware, policy
 
+    dataset = data.load(settings, given)
     cpu = hardware.cpu()
     nvml = hardware.nvml_report()
 
-    from workbench import devices  # isort: skip # first: it sets how TensorFlow is loaded
-    from workbench import export, models, summary, training
-    from workbench.loop import Loop, to_device
-    from workbench.monitor import Monitor
-    from workbench.step import TrainingStep
-
     # The policy, for the GPUs that TensorFlow can use.
+    from workbench import devices
+
     devices.quiet()
     gpus = devices.gpus_in_use()
     choice, warnings = policy.resolve(settings.policy, gpus, cpu, os.environ)
+    if chosen.former:
+        resume.check_world(chosen.path, chosen.former, choice.policy, dataset.digest)
     warnings += devices.idle_gpus_warning(nvml.gpus, gpus, os.environ)
     warnings += unused_flags_warning(given, choice.policy)
-    warnings += run_folder.lost_with_container_warning(folder)
+    warnings += run_folder.lost_with_container_warning(chosen.path)
     for warning in warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+        log.warn(warning)
     devices.set_policy(choice.policy)
+    devices.set_seed(settings.seed, settings.deterministic)
 
-    # The model, its optimizer, and the loop over data on the device.
+    # The model, its optimizer, and the loop over the data.
+    from workbench import export, summary
+    from workbench.assembly import assemble
+    from workbench.checkpoints import Checkpoints
+    from workbench.monitor import Monitor
+    from workbench.training import Training
+
     with failures_named("building the model"):
-        devices.set_seed(settings.seed)
-        model = models.MODELS[settings.model]()
-        optimizer = models.build_optimizer(choice.policy, settings)
-        models.check_precision(model, optimizer, choice.policy)
-        loop = Loop(
-            TrainingStep(model, optimizer, data.CLASSES),
-            train=to_device(dataset.train_images, dataset.train_labels),
-            val=to_device(dataset.val_images, dataset.val_labels),
-            batch_size=settings.batch_size,
-        )
+        parts = assemble(settings, dataset, choice.policy, nvml.gpus if gpus else [])
 
     # From here on there is a run: it leaves a summary, also when it is stopped or fails.
-    stop.save_first(loop.stop)
-    folder = run_folder.claim_folder(folder, named=settings.out is not None)
-    progress = training.Progress(STARTED)
+    stop.save_first(parts.stop)
+    folder, claim = run_folder.claim_folder(chosen.path, named=settings.out is not None)
+    flags_read["out"] = str(folder)
+    resumed = None
 
     def write_summary(stopped_because: str) -> dict[str, Any]:
-        content = summary.summary(choice.policy, progress, loop.step, stopped_because)
+        content = summary.summary(choice.policy, parts, resumed, stopped_because)
         run_folder.write_json(folder / "summary.json", content)
         return content
 
     try:
         print(f"policy: {choice.policy} ({choice.reason})")
         print(f"output: {folder}", flush=True)
-        with failures_named("writing config.json"):
-            flags_read = {**dataclasses.asdict(settings), "out": str(folder)}
-            content = summary.config(flags_read, choice, nvml, cpu, gpus, loop.step)
-            run_folder.write_json(folder / "config.json", content)
-            monitor = Monitor(folder, settings.epochs, loop.steps_per_epoch)
-        training.run_epochs(settings, loop, monitor, stop, progress)
-        export.check_weights(model)
+        for note in dataset.notes:
+            log.info(note)
+        with failures_named("the output folder"):
+            checkpoints = Checkpoints(folder / "checkpoints", parts)
+            resumed = resume.go_on(chosen, checkpoints, parts, given)
+            content = summary.config(flags_read, dataset, choice, nvml, cpu, gpus, parts)
+            run_folder.write_json(folder / run_folder.CONFIG, content)
+            monitor = Monitor(folder, claim, settings.epochs, parts.feed.steps)
+        training = Training(settings, parts, checkpoints, monitor, stop, STARTED)
+        ended = training.run()
+        export.check_weights(parts.model)
         with failures_named("saving the model"):
             monitor.close()
-            export.save_model(model, folder / "model")
+            export.save_model(parts, folder / "model")
             # Whoever asked for a stop up to now is answered by it.
             stopped_by = stop.last_word()
-            content = write_summary(stopped_by.name if stopped_by else "finished")
+            content = write_summary(stopped_by.name if stopped_by else ended)
     except Failure as failure:
         # The disk may be what failed; the failure itself is what is to be told.
         with contextlib.suppress(OSError):

@@ -6,11 +6,6 @@ import logging
 import os
 from typing import Mapping, Sequence
 
-# Must be set before TensorFlow is first imported; what the user set stays.
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-# Take GPU memory as it is needed, not all of it: others may share the GPU, and the peak is known.
-os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
-
 import tensorflow as tf
 from absl import logging as absl_logging
 
@@ -54,6 +49,11 @@ def set_policy(policy: str) -> None:
     tf.keras.mixed_precision.set_global_policy(policy)
 
 
-def set_seed(seed: int) -> None:
-    """Seed all generators: the initial weights of a model that is built next follow from it."""
+def set_seed(seed: int, deterministic: bool) -> None:
+    """Seed all generators: the initial weights of a model that is built next follow from it.
+
+    With ``deterministic`` every operation gives the same bits each time, or refuses.
+    """
     tf.keras.utils.set_random_seed(seed)
+    if deterministic:
+        tf.config.experimental.enable_op_determinism()

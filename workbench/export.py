@@ -5,38 +5,42 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-import numpy as np
 import tensorflow as tf
 
+from workbench.assembly import Parts
+from workbench.diagnosis import weight_not_finite
 from workbench.verdicts import Failure
 
 
 def check_weights(model: tf.keras.Model) -> None:
     """Raise ``Failure`` when a weight of ``model`` is not finite."""
-    for variable in model.weights:
-        wrong = np.argwhere(~np.isfinite(variable.numpy()))
-        if len(wrong):
-            index = tuple(int(i) for i in wrong[0])
-            value = variable.numpy()[index]
-            raise Failure("weights_not_finite", f"{variable.name}{list(index)} is {value}")
+    found = weight_not_finite(model)
+    if found:
+        raise Failure("weights_not_finite", found)
 
 
-def save_model(model: tf.keras.Model, folder: Path) -> None:
-    """Save ``model`` to ``folder``, whole or not at all.
+def save_model(parts: Parts, folder: Path) -> None:
+    """Save the model to ``folder``, whole or not at all; one that is there is replaced.
 
-    ``serving_default`` takes ``inputs`` (N, 784) float32, pixels / 255, the model's own input,
-    and gives ``probabilities`` (N, 10) float32. ``tf.keras.models.load_model`` reads it too.
+    ``serving_default`` takes ``inputs`` (N, ...), the model's own input (of uint8 data pixels /
+    255), and gives ``probabilities`` (N, classes) float32. ``tf.keras.models.load_model`` reads
+    it too.
     """
-    (inputs,) = model.inputs
+    model, objective = parts.model, parts.objective
 
-    @tf.function(input_signature=[tf.TensorSpec(inputs.shape, tf.float32, name="inputs")])
+    @tf.function(
+        input_signature=[tf.TensorSpec([None, *parts.shape], parts.feed.input_dtype, name="inputs")]
+    )
     def serve(inputs: tf.Tensor) -> dict[str, tf.Tensor]:
-        return {"probabilities": model(inputs, training=False)}
+        return {"probabilities": objective.probabilities(model(inputs, training=False))}
 
-    partial = folder.with_name(folder.name + ".tmp")
+    partial, former = (folder.with_name(folder.name + end) for end in (".tmp", ".old"))
     try:
         model.save(partial, include_optimizer=False, signatures={"serving_default": serve})
+        if folder.exists():
+            folder.rename(former)
         partial.rename(folder)
+        shutil.rmtree(former, ignore_errors=True)
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise

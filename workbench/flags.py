@@ -13,7 +13,7 @@ import difflib
 import math
 import re
 import textwrap
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Iterable, Sequence
 
 from workbench.errors import Mistake
 
@@ -25,12 +25,14 @@ class Kind:
     """What a flag takes: ``placeholder`` in the help page, ``expects`` in words, ``read``.
 
     ``read`` turns the text of the command line into the value; it raises ``ValueError``
-    for a text that is not of this kind.
+    for a text that is not of this kind. A flag without a value means ``alone``, where that is
+    not None.
     """
 
     placeholder: str
     expects: str
     read: Callable[[str], Any]
+    alone: Any = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,6 +106,16 @@ def choice(*names: str) -> Kind:
     return Kind("|".join(names), f"one of: {', '.join(names)}", read)
 
 
+def switch() -> Kind:
+    """Return the kind of flags that are off, or on by their name alone."""
+
+    def read(text: str) -> bool:
+        # as_command() writes True and False.
+        return {"true": True, "false": False}[choice("true", "false").read(text.lower())]
+
+    return Kind("", "true or false, or no value for true", read, alone=True)
+
+
 def word_or(word: str, kind: Kind) -> Kind:
     """Return the kind that takes ``word`` as it is, and else what ``kind`` takes."""
 
@@ -113,8 +125,8 @@ def word_or(word: str, kind: Kind) -> Kind:
     return Kind(f"{word}|{kind.placeholder}", f"{word!r} or {kind.expects}", read)
 
 
-def path() -> Kind:
-    """Return the kind of file names: any text but the empty one, in valid UTF-8."""
+def text(placeholder: str, expects: str) -> Kind:
+    """Return the kind of any text but the empty one, in valid UTF-8: names of files and such."""
 
     def read(text: str) -> str:
         if not text.strip():
@@ -122,7 +134,7 @@ def path() -> Kind:
         text.encode()  # UnicodeEncodeError is a ValueError.
         return text
 
-    return Kind("FOLDER", "the name of a folder", read)
+    return Kind(placeholder, expects, read)
 
 
 def wants_help(arguments: Sequence[str]) -> bool:
@@ -147,10 +159,13 @@ def parse(arguments: Sequence[str], settings: type) -> dict[str, Any]:
         written, equals, text = argument.partition("=")
         name = written.lstrip("-").replace("-", "_")
         if name not in flags or not written.startswith("--"):
-            raise Mistake(f"unknown flag {written}{_nearest(name, flags)}{_also()}")
+            raise Mistake(f"unknown flag {written}{nearest(name, flags, '--')}{_also()}")
         if name in given:
             raise Mistake(f"--{name} is given twice: give it once")
         kind = flags[name].kind
+        if not equals and kind.alone is not None:
+            given[name] = kind.alone
+            continue
         if not equals:
             if not rest or re.match(r"--|-[A-Za-z]", rest[0]):
                 raise Mistake(f"--{name} has no value: give {kind.expects}")
@@ -175,15 +190,17 @@ def help_page(settings: type, heading: str, ending: str) -> str:
         if declaration.group != group:
             group = declaration.group
             lines += ["", f"  {group}"]
-        lines.append(f"    --{declaration.name}={declaration.kind.placeholder}")
+        equals = "=" if declaration.kind.placeholder else ""
+        lines.append(f"    --{declaration.name}{equals}{declaration.kind.placeholder}")
         text = f"{declaration.help} Default: {declaration.shown_default}."
         lines += textwrap.wrap(text, PAGE_WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 8)
     return "\n".join([*lines, "", ending.rstrip()])
 
 
-def _nearest(name: str, flags: dict[str, Flag]) -> str:
-    near = difflib.get_close_matches(name, flags, n=1, cutoff=0.6)
-    return f", did you mean --{near[0]}?" if near else ""
+def nearest(name: str, names: Iterable[str], before: str = "") -> str:
+    """Return a question for the name that ``name`` may have been meant for, or nothing."""
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    return f" (did you mean {before}{near[0]}?)" if near else ""
 
 
 def _also() -> str:

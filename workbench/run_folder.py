@@ -2,36 +2,48 @@
 
 from __future__ import annotations
 
+import fcntl
 import itertools
 import json
 import math
 import os
+import re
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TextIO
 
 from workbench.errors import Mistake
 
 RUNS = Path("/workspace/runs")
 # Docker makes it in every container.
 DOCKER_MARK = Path("/.dockerenv")
-# The first file of every run.
+# The first file of every run; it is locked as long as the run lives.
 CLAIM = "metrics.jsonl"
+CONFIG = "config.json"
 
 
-def choose_folder(out: str | None, model: str) -> Path:
+class Choice(NamedTuple):
+    """The folder of a run, and the config.json of the run that it holds (None: a new run)."""
+
+    path: Path
+    former: dict[str, Any] | None
+
+
+def choose_folder(out: str | None, model: str, resume: str) -> Choice:
     """Return the absolute folder named by ``--out``, or a new one named by time and model.
 
-    Makes nothing. Raises ``Mistake`` when it is a file, is not empty, or cannot be made.
+    Makes nothing. Raises ``Mistake`` when it is a file, holds something that is no run or a run
+    and ``--resume=never``, or cannot be made.
     """
     if out is None:
-        folder = RUNS / f"{time.strftime('%Y%m%d-%H%M%S')}-{model}"
+        name = re.sub(r"[^A-Za-z0-9_.-]+", "-", model.rpartition("/")[2])
+        folder = RUNS / f"{time.strftime('%Y%m%d-%H%M%S')}-{name}"
     else:
         folder = Path(os.path.abspath(os.path.expanduser(out)))
     try:
-        exists = _is_folder(folder)
-        if exists and any(folder.iterdir()):
-            raise Mistake(f"--out={folder} holds a run or other files already: name a new folder")
+        former = None
+        if _is_folder(folder) and not _holds_nothing(folder):
+            former = _former_run(folder, resume)
         ancestor = folder
         while not _is_folder(ancestor):
             ancestor = ancestor.parent
@@ -39,7 +51,32 @@ def choose_folder(out: str | None, model: str) -> Path:
             raise Mistake(f"--out={folder}: {_refusal(ancestor)}: name another folder")
     except OSError as error:
         raise _unusable(folder, error) from error
-    return folder
+    return Choice(folder, former)
+
+
+def _holds_nothing(folder: Path) -> bool:
+    """Tell whether ``folder`` is empty, or all that a killed run made of it is its claim."""
+    entries = list(folder.iterdir())
+    return not entries or (
+        [entry.name for entry in entries] == [CLAIM] and not entries[0].stat().st_size
+    )
+
+
+def _former_run(folder: Path, resume: str) -> dict[str, Any]:
+    file = folder / CONFIG
+    if resume == "never":
+        raise Mistake(f"--out={folder} is not empty, and --resume=never: name a new folder")
+    try:
+        former = json.loads(file.read_text(encoding="utf-8"))
+        former["flags"].items(), former["data"].items(), former["policy"]
+    except FileNotFoundError:
+        raise Mistake(f"--out={folder} holds files that are no run: name a new folder") from None
+    except (ValueError, KeyError, AttributeError, TypeError) as error:
+        raise Mistake(
+            f"--out={folder}: its {CONFIG} cannot be read ({type(error).__name__}: {error}): "
+            f"name a new folder"
+        ) from error
+    return former
 
 
 def lost_with_container_warning(folder: Path) -> list[str]:
@@ -50,25 +87,47 @@ def lost_with_container_warning(folder: Path) -> list[str]:
     return [f"{workspace} is on no volume: what is written there is lost with the container"]
 
 
-def claim_folder(folder: Path, named: bool) -> Path:
-    """Make ``folder`` and its parents, and take it for this run; return the folder taken.
+def claim_folder(folder: Path, *, named: bool) -> tuple[Path, TextIO]:
+    """Make ``folder`` and its parents, and take it for this run as long as it lives.
 
-    Two runs may choose one folder at the same moment. The file CLAIM decides, since only one
-    of them can create it: the other takes the next number, or where the user ``named`` the
-    folder it ends with ``Mistake``, as it does where the system refuses the folder.
+    Returns the folder taken, and the claim: the locked file, which must be kept open. Two runs
+    may want one folder at the same moment. The lock on the file CLAIM decides: the other takes
+    the next number, or where the user ``named`` the folder it ends with ``Mistake``, as it does
+    where the system refuses the folder. The system ends the lock with the program.
     """
     for candidate in itertools.chain(
         [folder], () if named else (Path(f"{folder}-{number}") for number in itertools.count(2))
     ):
         try:
             candidate.mkdir(parents=True, exist_ok=True)
-            (candidate / CLAIM).touch(exist_ok=False)
-            return candidate
-        except FileExistsError:
+            claim = (candidate / CLAIM).open("a", encoding="utf-8")
+            fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # A folder of our own choice that another run has used and left since.
+            if named or not (candidate / CONFIG).exists():
+                return candidate, claim
+        except BlockingIOError:
             continue
         except OSError as error:
             raise _unusable(folder, error) from error
-    raise Mistake(f"--out={folder} was taken by another run just now: name a new folder")
+    raise Mistake(f"--out={folder} is in use by another run: wait for it, or name a new folder")
+
+
+def forget_after(folder: Path, step: int) -> None:
+    """Leave only whole lines of steps up to ``step`` in the metrics of ``folder``.
+
+    A run that was killed had gone on after its last checkpoint; these steps come again.
+    """
+    kept = []
+    for line in (folder / CLAIM).read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            if json.loads(line)["step"] <= step:
+                kept.append(line + "\n")
+        except (ValueError, KeyError, TypeError):
+            continue
+    # In place: the file is locked, and another run would lock a new one of this name.
+    with (folder / CLAIM).open("r+", encoding="utf-8") as stream:
+        stream.write("".join(kept))
+        stream.truncate()
 
 
 def write_json(file: Path, content: dict[str, Any]) -> None:

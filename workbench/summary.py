@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import resource
 from pathlib import Path
@@ -11,29 +12,43 @@ import numpy as np
 import tensorflow as tf
 
 from workbench import hardware
-from workbench.models import describe_optimizer, describe_precision
+from workbench.assembly import Parts
+from workbench.data.types import Dataset, Split, Stream
 from workbench.policy import Choice
-from workbench.step import TrainingStep
-from workbench.training import Progress
+from workbench.precision import describe_optimizer, describe_precision
+from workbench.progress import Progress
 
 
 def config(
     flags: dict[str, Any],
+    dataset: Dataset,
     choice: Choice,
     nvml: hardware.NvmlReport,
     cpu: hardware.Cpu,
     gpus_in_use: list[hardware.Gpu],
-    step: TrainingStep,
+    parts: Parts,
 ) -> dict[str, Any]:
     """Return the content of config.json: what was asked for, and what it was run with."""
     build = tf.sysconfig.get_build_info()
+    model, objective = parts.model, parts.objective
     return {
         "flags": flags,
         "policy": choice.policy,
         "policy_reason": choice.reason,
-        "model": {"name": step.model.name, "weights": step.model.count_params()},
-        "layers": describe_precision(step.model),
-        "optimizer": describe_optimizer(step.optimizer),
+        "data": {
+            "digest": dataset.digest,
+            "train_examples": known_count(dataset.train),
+            "val_examples": known_count(dataset.val),
+            "classes": objective.classes,
+            "class_names": dataset.class_names,
+        },
+        "model": {
+            "name": model.name,
+            "weights": model.count_params(),
+            "output": objective.kind,
+        },
+        "layers": describe_precision(model),
+        "optimizer": describe_optimizer(parts.step.optimizer),
         "versions": {
             "python": platform.python_version(),
             "tensorflow": tf.__version__,
@@ -53,31 +68,47 @@ def config(
                 "features": [name for name in hardware.NOTED_CPU_FEATURES if name in cpu.features],
             },
             "memory_bytes": hardware.memory_bytes(),
+            "onednn": os.environ.get("TF_ENABLE_ONEDNN_OPTS"),
         },
     }
 
 
 def summary(
-    policy: str, progress: Progress, step: TrainingStep, stopped_because: str
+    policy: str,
+    parts: Parts,
+    resumed_from_step: int | None,
+    stopped_because: str,
 ) -> dict[str, Any]:
-    """Return the content of summary.json: how the run went, up to now."""
+    """Return the content of summary.json: how the run went, up to now.
+
+    ``accuracy_gap`` is training less validation after the last whole epoch. Where the training
+    goes on to improve and the validation loss does not, ``best_epoch`` stays behind ``epochs``.
+    """
+    progress, step = parts.progress, parts.step
     return {
         "policy": policy,
         "epochs": len(progress.seconds_per_epoch),
         "applied_steps": step.applied_steps.numpy().item(),
         "skipped_steps": step.skipped_steps.numpy().item(),
-        "resumed_from_step": None,
+        "resumed_from_step": resumed_from_step,
         "seconds_per_epoch": progress.seconds_per_epoch,
         "images_per_second": images_per_second(progress),
-        "input": "device",
+        "input": parts.feed.name_in_summary,
         "input_wait_share": input_wait_share(progress),
         "peak_memory_bytes": peak_memory_bytes(),
         "train_loss": progress.train_loss,
         "train_accuracy": progress.train_accuracy,
         "val_loss": progress.val_loss,
         "val_accuracy": progress.val_accuracy,
+        "accuracy_gap": progress.accuracy_gap,
+        "best_epoch": progress.best_epoch,
         "stopped_because": stopped_because,
     }
+
+
+def known_count(split: Split) -> int | None:
+    """Return the number of examples, or None for a user's stream that does not tell."""
+    return split.count if isinstance(split, Stream) else len(split)
 
 
 def images_per_second(progress: Progress) -> float | None:
@@ -87,15 +118,16 @@ def images_per_second(progress: Progress) -> float | None:
     """
     first = 1 if len(progress.seconds_per_epoch) > 1 else 0
     seconds = sum(progress.seconds_per_epoch[first:])
-    return sum(progress.images_per_epoch[first:]) / seconds if seconds else None
+    return sum(progress.examples_per_epoch[first:]) / seconds if seconds else None
 
 
 def input_wait_share(progress: Progress) -> float:
     """Return the share of the epochs' wall time in which the loop had to wait for its input.
 
-    With the data on the device that is the time to make the order and bring it there.
+    With the data on the device that is the time to make the order and bring it there. Keras's
+    fit does not tell: there it is the time to set the input up.
     """
-    seconds = sum(progress.seconds_per_epoch)
+    seconds = sum(progress.seconds_per_epoch) + progress.seconds_in_epoch
     return progress.input_seconds / seconds if seconds else 0.0
 
 
@@ -112,15 +144,17 @@ def report(summary: dict[str, Any], folder: Path) -> str:
     def value(name: str, form: str) -> str:
         return "unknown" if summary[name] is None else format(summary[name], form)
 
-    return "\n".join(
-        [
-            f"policy: {summary['policy']}",
-            f"training: loss {value('train_loss', '.4f')}, "
-            f"accuracy {value('train_accuracy', '.4f')}",
-            f"validation: loss {value('val_loss', '.4f')}, accuracy {value('val_accuracy', '.4f')}",
-            f"steps: {summary['applied_steps']} applied, {summary['skipped_steps']} skipped",
-            f"speed: {value('images_per_second', '.0f')} images/s",
-            f"stopped: {summary['stopped_because']}",
-            f"files: {folder}",
-        ]
-    )
+    lines = [
+        f"policy: {summary['policy']}",
+        f"training: loss {value('train_loss', '.4f')}, accuracy {value('train_accuracy', '.4f')}",
+        f"validation: loss {value('val_loss', '.4f')}, accuracy {value('val_accuracy', '.4f')}",
+        f"steps: {summary['applied_steps']} applied, {summary['skipped_steps']} skipped",
+        f"speed: {value('images_per_second', '.0f')} images/s",
+        f"stopped: {summary['stopped_because']}",
+        f"files: {folder}",
+    ]
+    if summary["accuracy_gap"] is not None:
+        best, epochs = summary["best_epoch"], summary["epochs"]
+        after = f"; validation was best after epoch {best} of {epochs}" if best < epochs else ""
+        lines.insert(3, f"gap: {100 * summary['accuracy_gap']:+.1f} points of accuracy{after}")
+    return "\n".join(lines)

@@ -1,141 +1,237 @@
-"""The training itself: epoch by epoch, a log window in one graph call, then validation."""
+"""The training itself: epoch by epoch, call by call, with its checkpoints and its verdicts."""
 
 from __future__ import annotations
 
-import dataclasses
-import signal
+import math
 import time
 from typing import Any
 
-import tensorflow as tf
-
-from workbench.data import epoch_order
+from workbench import judgement
+from workbench.assembly import Parts
+from workbench.checkpoints import Checkpoints
+from workbench.diagnosis import batch_size_that_fits, diagnose
 from workbench.export import check_weights
-from workbench.loop import Loop, Window, means, numbers, total
 from workbench.monitor import Monitor
+from workbench.optimizer import learning_rate
 from workbench.settings import Settings
-from workbench.step import TrainingStep
 from workbench.stop import StopRequest
 from workbench.verdicts import Failure, failures_named
+from workbench.window import NOTHING, Window, joined, means
+
+# A graph call of slow steps ends after about this time: it is reported, and a checkpoint by
+# time is possible.
+SECONDS_IN_CALL = 10.0
+OVERFLOWS_TOLD = 5
 
 
-@dataclasses.dataclass
-class Progress:
-    """How far a run has come; losses and accuracies are None as long as they are not known.
+class Training:
+    """A run, from its progress so far to its end or until a signal asks to stop."""
 
-    Seconds and images are of whole epochs. Training loss and accuracy are means over the last
-    epoch's applied steps, whole or not; those of the validation belong to the present weights.
-    ``stopped_by`` is the signal that ended the run early.
-    """
+    def __init__(
+        self,
+        settings: Settings,
+        parts: Parts,
+        checkpoints: Checkpoints,
+        monitor: Monitor,
+        stop: StopRequest,
+        started: float,
+    ) -> None:
+        """``started`` is the time (``time.perf_counter``) from which seconds count."""
+        self.settings = settings
+        self.parts = parts
+        self.step = parts.step
+        self.progress = parts.progress
+        self.steps_per_epoch = parts.feed.steps
+        self.checkpoints = checkpoints
+        self.monitor = monitor
+        self.stop = stop
+        self.started = started
+        self._earlier = self.progress.seconds
+        self._clock = time.perf_counter()
+        self._seconds_per_step = 0.0
+        self._overflows_told = 0
 
-    started: float
-    seconds_per_epoch: list[float] = dataclasses.field(default_factory=list)
-    images_per_epoch: list[int] = dataclasses.field(default_factory=list)
-    input_seconds: float = 0.0
-    train_loss: float | None = None
-    train_accuracy: float | None = None
-    val_loss: float | None = None
-    val_accuracy: float | None = None
-    stopped_by: signal.Signals | None = None
+    def run(self) -> str:
+        """Train to the end; return why it ended: a signal's name, early_stopping, finished.
 
+        The progress is in a checkpoint then. Raises ``Failure`` when it cannot go on.
+        """
+        while self.progress.epoch < self.settings.epochs:
+            if self._is_early_enough():
+                return self._ended("early_stopping")
+            self._lap()
+            if not self._train_epoch() or not self._validate():
+                self._save()
+                return self.stop.signal.name
+        return self._ended("finished")
 
-def run_epochs(
-    settings: Settings, loop: Loop, monitor: Monitor, stop: StopRequest, progress: Progress
-) -> None:
-    """Train to the end, or until a signal asks to stop; keep ``progress`` up to date.
+    def _train_epoch(self) -> bool:
+        """Train what is left of the epoch; return False when it was told to stop."""
+        progress = self.progress
+        where = f"epoch {progress.epoch + 1}"
+        if progress.step_in_epoch < self.steps_per_epoch:
+            try:
+                with failures_named(where):
+                    self.parts.loop.run_epoch(
+                        progress.epoch, progress.step_in_epoch, self._last_of_call, self._after_call
+                    )
+            except Failure as failure:
+                raise self._with_batch_size(failure) from failure
+        return not self.stop.signal
 
-    Raises ``Failure`` when the training cannot go on.
-    """
-    for epoch in range(settings.epochs):
-        epoch_started = time.perf_counter()
-        order = tf.constant(epoch_order(settings.seed, epoch, len(loop.train.labels)))
-        progress.input_seconds += time.perf_counter() - epoch_started
-        windows = run_windows(epoch, order, settings, loop, monitor, stop, progress)
-        if stop.signal:
-            break
-        with failures_named(f"validation of epoch {epoch + 1}"):
-            val_loss, val_accuracy, seen = (value.numpy().item() for value in loop.validate())
-        if seen < len(loop.val.labels):
-            break
-        check_weights(loop.step.model)
-        seconds = time.perf_counter() - epoch_started
-        progress.val_loss, progress.val_accuracy = val_loss, val_accuracy
-        progress.seconds_per_epoch.append(seconds)
-        progress.images_per_epoch.append(len(loop.train.labels))
-        metrics = window_metrics(epoch, total(windows), seconds, loop.step, progress)
-        with failures_named(f"the log of epoch {epoch + 1}"):
-            monitor.epoch(metrics, val_loss, val_accuracy)
-    else:
-        if not loop.step.applied_steps.numpy():
-            raise Failure("nothing_applied", evidence(windows[-1], metrics))
-        return
-    progress.stopped_by = stop.signal
+    def _last_of_call(self, step: int) -> int:
+        """Return the step of the epoch, exclusive, up to which a graph call from ``step`` goes.
 
+        Calls end with the log window, and where a checkpoint is due.
+        """
+        settings = self.settings
+        ends = [self.steps_per_epoch, step - step % settings.log_steps + settings.log_steps]
+        if settings.checkpoint_steps != "epoch":
+            applied = self.step.applied_steps.numpy().item()
+            ends.append(step + settings.checkpoint_steps - applied % settings.checkpoint_steps)
+        if settings.steps_per_execution != "auto":
+            ends.append(step + settings.steps_per_execution)
+        if self._seconds_per_step:
+            ends.append(step + max(1, int(SECONDS_IN_CALL / self._seconds_per_step)))
+        return min(ends)
 
-def run_windows(
-    epoch: int,
-    order: tf.Tensor,
-    settings: Settings,
-    loop: Loop,
-    monitor: Monitor,
-    stop: StopRequest,
-    progress: Progress,
-) -> list[Window]:
-    """Train an epoch (from 0) window by window, without validation; return its windows."""
-    windows: list[Window] = []
-    for first in range(0, loop.steps_per_epoch, settings.log_steps):
-        last = min(first + settings.log_steps, loop.steps_per_epoch)
-        window_started = time.perf_counter()
-        with failures_named(f"steps {first + 1} to {last} of epoch {epoch + 1}"):
-            window = numbers(loop.train_steps(order, tf.constant(first), tf.constant(last)))
-        if not window.steps:
-            break
-        windows.append(window)
-        # The weights have changed: what was validated is no longer what would be saved.
-        progress.val_loss = progress.val_accuracy = None
-        average = means(total(windows))
-        progress.train_loss, progress.train_accuracy = average["loss"], average["accuracy"]
-        seconds = time.perf_counter() - window_started
-        metrics = window_metrics(epoch, window, seconds, loop.step, progress)
+    def _after_call(self, window: Window) -> bool:
+        """Take in what a graph call did; return False to end the epoch's calls."""
+        progress = self.progress
+        if window.steps:
+            self._seconds_per_step = self._lap() / window.steps
+            progress.first_loss = (
+                window.first_loss if progress.first_loss is None else progress.first_loss
+            )
+            progress.step_in_epoch += window.steps
+            progress.input_seconds += window.waited
+            progress.epoch_window = joined(progress.epoch_window, window)
+            progress.log_window = joined(progress.log_window, window)
+            average = means(progress.epoch_window)
+            progress.train_loss, progress.train_accuracy = average["loss"], average["accuracy"]
+            # The weights have changed: what was validated is no longer what would be saved.
+            progress.val_loss = progress.val_accuracy = None
+            hopeless = bool(self.step.hopeless())
+            whole = progress.step_in_epoch == self.steps_per_epoch
+            log_steps = self.settings.log_steps
+            full = progress.step_in_epoch // log_steps > (
+                (progress.step_in_epoch - window.steps) // log_steps
+            )
+            if full or whole or hopeless or self.stop.signal:
+                self._log(hopeless)
+            if hopeless:
+                raise Failure(*diagnose(self.step))
+            if not whole and not self.stop.signal and self._checkpoint_is_due(window):
+                self._save()
+        return not self.stop.signal
+
+    def _log(self, hopeless: bool) -> None:
+        progress = self.progress
+        metrics = self._metrics(progress.log_window, progress.log_seconds)
         with failures_named(f"the log of step {metrics['step']}"):
-            monitor.window(metrics, first + window.steps)
-        if loop.step.hopeless():
-            check_weights(loop.step.model)
-            raise Failure(hopeless_verdict(loop.step), evidence(window, metrics))
-        if stop.signal:
-            break
-    return windows
+            self.monitor.window(metrics, progress.step_in_epoch, means(progress.epoch_window))
+        skipped = progress.log_window.steps - progress.log_window.applied
+        if skipped and not hopeless and self._overflows_told < OVERFLOWS_TOLD:
+            self._overflows_told += 1
+            self.monitor.warn(
+                f"step {metrics['step']}: {skipped} of the last {progress.log_window.steps} steps "
+                f"overflowed float16 and were skipped; the loss scale is {metrics['loss_scale']:g} "
+                f"now, training goes on"
+            )
+        progress.log_window, progress.log_seconds = NOTHING, 0.0
 
+    def _validate(self) -> bool:
+        """Validate and close the epoch; return False when it was told to stop before."""
+        progress = self.progress
+        number = progress.epoch + 1
+        with failures_named(f"validation of epoch {number}"):
+            result = self.parts.validation.run()
+        self._lap()
+        if result is None:
+            return False
+        check_weights(self.step.model)
+        metrics = self._metrics(progress.epoch_window, progress.seconds_in_epoch)
+        progress.val_loss, progress.val_accuracy = result
+        progress.val_losses.append(result[0] if math.isfinite(result[0]) else math.inf)
+        progress.val_accuracies.append(result[1])
+        progress.train_accuracies.append(metrics["accuracy"])
+        with failures_named(f"the log of epoch {number}"):
+            self.monitor.epoch(metrics, *result, progress.accuracy_gap)
+        if not math.isfinite(result[0]):
+            self.monitor.warn(f"epoch {number}: the validation loss is {result[0]}")
+        evidence = judgement.diverged(metrics["loss"], progress.first_loss, self.parts.guess)
+        if evidence:
+            raise Failure("diverged", f"epoch {number}: {evidence}")
+        if self.parts.best_weights and progress.best_epoch == number:
+            for best, weight in zip(self.parts.best_weights, self.step.model.weights):
+                best.assign(weight)
+        progress.seconds_per_epoch.append(progress.seconds_in_epoch)
+        progress.examples_per_epoch.append(progress.epoch_window.examples)
+        progress.epoch, progress.step_in_epoch = number, 0
+        progress.epoch_window, progress.seconds_in_epoch = NOTHING, 0.0
+        self._save()
+        return True
 
-def window_metrics(
-    epoch: int, window: Window, seconds: float, step: TrainingStep, progress: Progress
-) -> dict[str, Any]:
-    """Return a line of metrics.jsonl for a window that took ``seconds``."""
-    applied, skipped = step.applied_steps.numpy().item(), step.skipped_steps.numpy().item()
-    return {
-        "step": applied + skipped,
-        "epoch": epoch + 1,
-        **means(window),
-        "learning_rate": float(step.optimizer.learning_rate),
-        "loss_scale": float(step.loss_scale()),
-        "applied_steps": applied,
-        "skipped_steps": skipped,
-        "images_per_second": window.images / seconds,
-        "seconds": time.perf_counter() - progress.started,
-    }
+    def _ended(self, why: str) -> str:
+        progress, steps = self.progress, self.step.applied_steps.numpy().item()
+        if not steps:
+            raise Failure("nothing_applied", f"loss scale {self.step.loss_scale():g}")
+        evidence = judgement.does_not_move(
+            progress.train_loss,
+            progress.train_accuracy,
+            progress.first_loss,
+            self.parts.guess,
+            steps,
+        )
+        if evidence:
+            raise Failure("loss_does_not_move", evidence)
+        return why
 
+    def _is_early_enough(self) -> bool:
+        patience, best = self.settings.early_stopping, self.progress.best_epoch
+        return patience != "off" and best is not None and self.progress.epoch - best >= patience
 
-def hopeless_verdict(step: TrainingStep) -> str:
-    """Return the verdict for a training whose steps are skipped for good."""
-    if not step.scaled:
-        return "not_finite"
-    return "scale_at_floor" if step.dynamic else "fixed_scale_overflow"
+    def _checkpoint_is_due(self, window: Window) -> bool:
+        every, minutes = self.settings.checkpoint_steps, self.settings.checkpoint_minutes
+        applied = self.step.applied_steps.numpy().item()
+        if every != "epoch" and applied // every > (applied - window.applied) // every:
+            return True
+        age = time.monotonic() - self.checkpoints.saved_at
+        return minutes != "off" and age >= minutes * 60.0
 
+    def _save(self) -> None:
+        check_weights(self.step.model)
+        with failures_named("writing a checkpoint"):
+            self.checkpoints.save()
 
-def evidence(window: Window, metrics: dict[str, Any]) -> str:
-    """Return what the last step of ``window`` showed, in words."""
-    return (
-        f"step {metrics['step']}: loss {window.last_loss:g}, gradient norm "
-        f"{window.last_norm:g}, loss scale {metrics['loss_scale']:g}, "
-        f"{metrics['skipped_steps']} steps skipped in all"
-    )
+    def _lap(self) -> float:
+        """Return the seconds since the last call; count them."""
+        now = time.perf_counter()
+        seconds, self._clock = now - self._clock, now
+        self.progress.seconds = self._earlier + now - self.started
+        self.progress.seconds_in_epoch += seconds
+        self.progress.log_seconds += seconds
+        return seconds
+
+    def _metrics(self, window: Window, seconds: float) -> dict[str, Any]:
+        """Return a line of metrics.jsonl for a window that took ``seconds``."""
+        applied = self.step.applied_steps.numpy().item()
+        skipped = self.step.skipped_steps.numpy().item()
+        return {
+            "step": applied + skipped,
+            "epoch": self.progress.epoch + 1,
+            **means(window),
+            "learning_rate": learning_rate(self.step.optimizer),
+            "loss_scale": float(self.step.loss_scale()),
+            "applied_steps": applied,
+            "skipped_steps": skipped,
+            "images_per_second": window.examples / seconds,
+            "seconds": self.progress.seconds,
+        }
+
+    def _with_batch_size(self, failure: Failure) -> Failure:
+        if failure.verdict != "out_of_memory":
+            return failure
+        fits = batch_size_that_fits(self.step)
+        hint = f"--batch_size={fits} would fit" if fits else "no smaller batch would fit either"
+        return Failure(failure.verdict, f"{failure.evidence}; {hint}")

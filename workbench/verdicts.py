@@ -15,27 +15,61 @@ class Verdict(NamedTuple):
 
 
 VERDICTS = {
+    "data_not_finite": Verdict(
+        "the data is not finite",
+        "Mend that example, or leave it out. The step was not applied.",
+    ),
+    "labels_do_not_fit": Verdict(
+        "a label does not fit the model's output",
+        "Labels count from 0; --classes or the model must give one output to each.",
+    ),
+    "data_failed": Verdict(
+        "the data could not be read",
+        "Look at the function or the files that it comes from.",
+    ),
+    "layer_not_finite": Verdict(
+        "a layer gives values that are not finite, from weights and data that are finite",
+        "Look for a division by 0, a logarithm or a root in it; an epsilon below 6e-8 is 0 in "
+        "float16. The step was not applied.",
+    ),
+    "float16_overflow": Verdict(
+        "a layer leaves the range of float16 (65504), which no loss scale can mend",
+        "Give this layer dtype='float32', scale the data down, lower --learning_rate, or train "
+        "with --policy=float32.",
+    ),
     "not_finite": Verdict(
         "the loss or its gradient is not finite",
-        "Lower --learning_rate, and look for extreme values in the data. The last step was not "
-        "applied, but the run was diverging: no model is saved.",
+        "Lower --learning_rate, or set --clip_norm=1, and look for roots and divisions in the "
+        "model. The step was not applied.",
     ),
     "fixed_scale_overflow": Verdict(
-        "every step overflows float16 under the fixed loss scale",
+        "the gradients overflow float16 under the fixed loss scale",
         "Use --loss_scale=dynamic, or a smaller number.",
     ),
     "scale_at_floor": Verdict(
         "every step overflows float16 though dynamic loss scaling is at its floor",
-        "The model's own values leave float16's range (65504): lower --learning_rate, make the "
-        "layer that overflows float32, or train with --policy=float32.",
+        "The gradients themselves leave float16's range (65504): lower --learning_rate, make the "
+        "layers near the output float32, or train with --policy=float32.",
     ),
     "weights_not_finite": Verdict(
         "a weight is not finite",
-        "Lower --learning_rate. No model is saved.",
+        "A layer that assigns its own variables is to blame, or --learning_rate: lower it.",
+    ),
+    "diverged": Verdict(
+        "the training diverged",
+        "Lower --learning_rate (0.001 is a good start for Adam), or set --warmup_steps or "
+        "--clip_norm=1.",
+    ),
+    "loss_does_not_move": Verdict(
+        "the loss does not move: the model does no better than guessing",
+        "Try another --learning_rate (ten times higher or lower). See whether the labels belong "
+        "to the examples, whether the data is scaled to about 1, and whether the layers are "
+        "trainable.",
     ),
     "out_of_memory": Verdict(
         "out of memory",
-        "Use a smaller --batch_size, or end other programs on the device (nvidia-smi lists them).",
+        "Use a smaller --batch_size, with --accumulate_steps for the same step, or end other "
+        "programs on the device (nvidia-smi lists them).",
     ),
     "disk_full": Verdict(
         "the disk is full",
@@ -48,7 +82,7 @@ VERDICTS = {
     "nothing_applied": Verdict(
         "not one step was applied, because every one overflowed float16",
         "Lower --initial_scale, or train longer: dynamic loss scaling halves the scale at each "
-        "overflow. No model is saved.",
+        "overflow.",
     ),
     "device_failed": Verdict(
         "TensorFlow could not go on",
@@ -63,6 +97,7 @@ class Failure(Exception):
     def __init__(self, verdict: str, evidence: str) -> None:
         cause, remedy = VERDICTS[verdict]
         self.verdict = verdict
+        self.evidence = evidence
         super().__init__(" ".join(f"{cause} ({evidence}). {remedy}".split()))
 
 
@@ -81,6 +116,9 @@ def failures_named(where: str) -> Iterator[None]:
             raise Failure("disk_full", evidence) from error
         if isinstance(error, tf.errors.ResourceExhaustedError) or "OUT_OF_MEMORY" in str(error):
             raise Failure("out_of_memory", evidence) from error
+        # The operation that fetches from tf.data: a user's function, or a file, has failed.
+        if "IteratorGetNext" in str(error):
+            raise Failure("data_failed", evidence) from error
         # "File too large": a limit of the shell or of the file system.
         refused = (tf.errors.PermissionDeniedError, tf.errors.NotFoundError)
         if isinstance(error, refused) or "File too large" in str(error):

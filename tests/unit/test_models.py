@@ -189,6 +189,31 @@ def test_a_users_function_gets_what_it_takes(monkeypatch):
     assert calls == [((20,), 3), {"input_shape": (20,), "classes": 3}]
 
 
+USER_FILE = """
+import tensorflow as tf
+
+class Net(tf.keras.Model):
+    def __init__(self, classes):
+        super().__init__()
+        self.last = tf.keras.layers.Dense(classes)
+
+    def call(self, inputs):
+        return self.last(inputs)
+
+def broken(input_shape):
+    return tf.keras.layers.Reshape((3, 7))(tf.keras.Input(input_shape))
+"""
+
+
+def test_a_file_of_the_users(tmp_path):
+    file = tmp_path / "nets.py"
+    file.write_text(USER_FILE)
+    model = build(f"{file}:Net", (20,), 3)
+    assert [weight.shape for weight in model.weights] == [(20, 3), (3,)]
+    with pytest.raises(Mistake, match=rf"(?s)--model={file}:broken: .*ValueError: .*{file}:13"):
+        build(f"{file}:broken", (20,), 3)
+
+
 class Subclassed(tf.keras.Model):
     def __init__(self, outputs=lambda x: x):
         super().__init__()

@@ -1,0 +1,102 @@
+"""All that a training is made of, put together and checked before anything is written."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Sequence
+
+import tensorflow as tf
+
+from workbench import judgement, log
+from workbench.data.types import Dataset, Stream
+from workbench.feed import Feed, make_feeds
+from workbench.fit_loop import FitLoop
+from workbench.hardware import Gpu
+from workbench.loop import CustomLoop
+from workbench.models import build_model
+from workbench.models.shapes import fit_shape
+from workbench.models.user import ignored_compile_warning
+from workbench.objective import Objective
+from workbench.optimizer import build_optimizer
+from workbench.precision import check_precision
+from workbench.progress import Progress
+from workbench.randomness import KeyedRandomness
+from workbench.settings import Settings
+from workbench.step import TrainingStep
+from workbench.validation import Validation
+
+# Examples on which the kind of the model's output is seen.
+A_FEW = 8
+
+
+@dataclasses.dataclass
+class Parts:
+    """The parts of a training; ``shape`` is that of an example as the model takes it.
+
+    ``stop`` ends graph calls early when it becomes true. ``best_weights`` are there with early
+    stopping only.
+    """
+
+    model: tf.keras.Model
+    shape: tuple[int, ...]
+    objective: Objective
+    step: TrainingStep
+    feed: Feed
+    loop: CustomLoop | FitLoop
+    validation: Validation
+    stop: tf.Variable
+    guess: judgement.Guess
+    best_weights: list[tf.Variable]
+    progress: Progress = dataclasses.field(default_factory=Progress)
+
+
+def assemble(settings: Settings, dataset: Dataset, policy: str, gpus: Sequence[Gpu]) -> Parts:
+    """Return the parts of a training on ``dataset`` under the policy that is set.
+
+    ``gpus`` are those in use. Raises ``Mistake`` where data, model and policy do not fit.
+    """
+    model = build_model(settings, dataset.train.shape, dataset.classes)
+    shape = fit_shape(model, dataset.train.shape)
+    feed, val_feed = make_feeds(dataset, shape, settings, gpus)
+    optimizer = build_optimizer(policy, settings, settings.epochs * feed.steps)
+    check_precision(model, optimizer, policy)
+    images = val_feed.next(val_feed.start(0, 0), tf.constant(0))[0][:A_FEW]
+    objective = Objective.of(model, images, dataset.classes, settings.label_smoothing)
+    step = TrainingStep(
+        model,
+        optimizer,
+        objective,
+        KeyedRandomness(model, settings.seed),
+        settings,
+        shape,
+        feed.input_dtype,
+        feed.label_dtype,
+    )
+    # On the CPU: another thread sets it, and the loop's condition reads it there.
+    with tf.device("CPU:0"):
+        stop = tf.Variable(False, trainable=False)
+    labels = None if isinstance(dataset.train, Stream) else dataset.train.labels
+    best = model.weights if settings.early_stopping != "off" else []
+    for warning in ignored_compile_warning(model):
+        log.warn(warning)
+    return Parts(
+        model=model,
+        shape=shape,
+        objective=objective,
+        step=step,
+        feed=feed,
+        loop=_loop(settings, step, feed, stop),
+        validation=Validation(step, val_feed, stop),
+        stop=stop,
+        guess=judgement.guess(labels, objective.classes),
+        best_weights=[tf.Variable(weight, trainable=False) for weight in best],
+    )
+
+
+def _loop(
+    settings: Settings, step: TrainingStep, feed: Feed, stop: tf.Variable
+) -> CustomLoop | FitLoop:
+    if settings.loop == "custom":
+        return CustomLoop(step, feed, stop)
+    steps = settings.steps_per_execution
+    return FitLoop(step, feed, stop, settings.log_steps if steps == "auto" else steps)

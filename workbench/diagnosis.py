@@ -1,0 +1,176 @@
+"""Why a step could not be applied: looked for in its own batch, layer by layer."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any, Iterator
+
+import numpy as np
+import tensorflow as tf
+
+from workbench.step import TrainingStep
+
+FLOAT16_MAX = 65504.0
+# Weights start below 1. Adam moves each by about the learning rate in a step, so weights this
+# large come from a learning rate that is far too high.
+HUGE_WEIGHT = 1e4
+
+
+def diagnose(step: TrainingStep) -> tuple[str, str]:
+    """Return the verdict on the last skipped step, and the evidence: step, tensor, value."""
+    at = f"step {step.bad.number.numpy() + 1}"
+    images, labels = step.bad.images.numpy(), step.bad.labels.numpy()
+    for found in (
+        _in_data(images),
+        _in_labels(labels, step.objective.classes),
+        _in_weights(step.model),
+        _in_layers(step, images),
+        _in_loss(step),
+        _in_gradients(step, images, labels),
+    ):
+        if found:
+            verdict, evidence = found
+            return verdict, f"{at}: {evidence}"
+    return "not_finite", f"{at}: the loss or a gradient was not finite, and is when computed again"
+
+
+Finding = "tuple[str, str] | None"
+
+
+def _in_data(images: np.ndarray) -> Finding:
+    where = first_not_finite(images)
+    if where is None:
+        return None
+    return "data_not_finite", f"example {where[0]} of the batch is {images[where]} at {where[1:]}"
+
+
+def _in_labels(labels: np.ndarray, classes: int) -> Finding:
+    if labels.ndim == 1:
+        wrong = np.flatnonzero((labels < 0) | (labels >= classes))
+        if len(wrong):
+            return "labels_do_not_fit", (
+                f"the label of example {wrong[0]} of the batch is {labels[wrong[0]]}, and the "
+                f"model has {classes} outputs"
+            )
+        return None
+    where = first_not_finite(labels)
+    if where is not None:
+        return "labels_do_not_fit", f"the label at {where} of the batch is {labels[where]}"
+    return None
+
+
+def _in_weights(model: tf.keras.Model) -> Finding:
+    found = weight_not_finite(model)
+    if found:
+        return "weights_not_finite", found
+    for variable in model.trainable_variables:
+        greatest = np.abs(variable.numpy()).max(initial=0.0)
+        if greatest > HUGE_WEIGHT:
+            return "diverged", f"a weight of {variable.name} has grown to {greatest:.3g}"
+    return None
+
+
+def _in_layers(step: TrainingStep, images: np.ndarray) -> Finding:
+    keyed = step.randomness.step(step.bad.number)
+    with _watched(step.model) as found, keyed, contextlib.suppress(_Found):
+        step.model(tf.constant(images), training=True)
+    if not found:
+        return None
+    layer, values = found
+    where = first_not_finite(values)
+    data = f"the batch reaches {np.abs(images).max(initial=0):.3g}"
+    evidence = (
+        f"layer {layer.name} ({layer.compute_dtype}) gives {values[where]} at {where}; {data}"
+    )
+    if layer.compute_dtype == "float16" and np.isinf(values).any():
+        return "float16_overflow", evidence
+    return "layer_not_finite", evidence
+
+
+def _in_loss(step: TrainingStep) -> Finding:
+    for loss in step.model.losses:
+        if not np.isfinite(loss.numpy()):
+            return "layer_not_finite", f"a loss that a layer adds, {loss.name}, is {loss.numpy()}"
+    return None
+
+
+def _in_gradients(step: TrainingStep, images: np.ndarray, labels: np.ndarray) -> Finding:
+    if step.scaled:
+        scale = step.loss_scale().numpy()
+        verdict = "scale_at_floor" if step.dynamic else "fixed_scale_overflow"
+        skipped = step.skipped_steps.numpy()
+        return verdict, f"loss scale {scale:g}, {skipped} steps skipped in all"
+    gradients = step.gradients(tf.constant(images), tf.constant(labels), step.bad.number)
+    for variable, gradient in zip(step.model.trainable_variables, gradients):
+        where = first_not_finite(gradient.numpy())
+        if where is not None:
+            value = gradient.numpy()[where]
+            return "not_finite", f"the gradient of {variable.name} is {value} at {where}"
+    norm = tf.linalg.global_norm(gradients).numpy()
+    return None if np.isfinite(norm) else ("not_finite", f"the gradient norm is {norm}")
+
+
+def first_not_finite(values: np.ndarray) -> tuple[int, ...] | None:
+    """Return the index of the first NaN or infinity in ``values``, or None."""
+    if not np.issubdtype(values.dtype, np.inexact):
+        return None
+    # argmax stops at the first True, and makes no list of the rest.
+    bad = ~np.isfinite(values)
+    if not bad.any():
+        return None
+    return tuple(int(i) for i in np.unravel_index(bad.argmax(), values.shape))
+
+
+def weight_not_finite(model: tf.keras.Model) -> str | None:
+    """Return a weight of ``model`` that is not finite, in words, or None. All are looked at."""
+    for variable in model.weights:
+        values = variable.numpy()
+        where = first_not_finite(values)
+        if where is not None:
+            return f"{variable.name} is {values[where]} at {where}"
+    return None
+
+
+def batch_size_that_fits(step: TrainingStep) -> int | None:
+    """Return the greatest of batch_size / 2, / 4, … whose gradients fit in memory, or None."""
+    size = step.batch_size // 2
+    while size:
+        try:
+            step.gradients(*step.example_batch(size), tf.constant(0, tf.int64))
+            return size
+        except tf.errors.ResourceExhaustedError:
+            size //= 2
+    return None
+
+
+class _Found(Exception):
+    pass
+
+
+@contextlib.contextmanager
+def _watched(model: tf.keras.Model) -> Iterator[list[Any]]:
+    """Give a list that gets the first layer whose output is not finite, and that output."""
+    found: list[Any] = []
+    layers = [layer for layer in model.submodules if isinstance(layer, tf.keras.layers.Layer)]
+
+    def watch(layer: tf.keras.layers.Layer) -> None:
+        call = layer.call
+
+        def watched(*arguments: Any, **named: Any) -> Any:
+            outputs = call(*arguments, **named)
+            for output in tf.nest.flatten(outputs):
+                values = np.asarray(output.numpy(), np.float32)
+                if first_not_finite(values) is not None:
+                    found.extend([layer, values])
+                    raise _Found
+            return outputs
+
+        layer.call = watched
+
+    for layer in layers:
+        watch(layer)
+    try:
+        yield found
+    finally:
+        for layer in layers:
+            del layer.call

@@ -1,0 +1,69 @@
+"""How far a run has come: all that a resumed run must know beside the tensors."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import tensorflow as tf
+
+from workbench.window import NOTHING, Window
+
+
+# Compared by identity: TensorFlow keeps it in dictionaries.
+@dataclasses.dataclass(eq=False)
+class Progress(tf.train.experimental.PythonState):
+    """The progress of a run, part of each of its checkpoints.
+
+    ``epoch`` and ``step_in_epoch`` count what is done. Seconds and examples are of whole epochs.
+    Training loss and accuracy are means over the last epoch's applied steps, whole or not;
+    those of the validation belong to the weights after the last whole epoch, and None before.
+    """
+
+    epoch: int = 0
+    step_in_epoch: int = 0
+    # The sums over the present epoch, and over the present log window.
+    epoch_window: Window = NOTHING
+    log_window: Window = NOTHING
+    seconds: float = 0.0
+    seconds_in_epoch: float = 0.0
+    log_seconds: float = 0.0
+    seconds_per_epoch: list[float] = dataclasses.field(default_factory=list)
+    examples_per_epoch: list[int] = dataclasses.field(default_factory=list)
+    input_seconds: float = 0.0
+    first_loss: float | None = None
+    train_loss: float | None = None
+    train_accuracy: float | None = None
+    val_loss: float | None = None
+    val_accuracy: float | None = None
+    # Of each whole epoch.
+    train_accuracies: list[float | None] = dataclasses.field(default_factory=list)
+    val_losses: list[float] = dataclasses.field(default_factory=list)
+    val_accuracies: list[float] = dataclasses.field(default_factory=list)
+
+    def serialize(self) -> str:
+        """Return the state as JSON, for a checkpoint."""
+        return json.dumps(dataclasses.asdict(self))
+
+    def deserialize(self, string_value: str | bytes) -> None:
+        """Take over what :meth:`serialize` gave."""
+        state: dict[str, Any] = json.loads(string_value)
+        for name in ("epoch_window", "log_window"):
+            state[name] = Window(*state[name])
+        for name, value in state.items():
+            setattr(self, name, value)
+
+    @property
+    def best_epoch(self) -> int | None:
+        """The epoch (from 1) with the lowest validation loss, or None before the first."""
+        if not self.val_losses:
+            return None
+        return 1 + min(range(len(self.val_losses)), key=self.val_losses.__getitem__)
+
+    @property
+    def accuracy_gap(self) -> float | None:
+        """The training accuracy less that of the validation, after the last whole epoch."""
+        if not self.val_accuracies or self.train_accuracies[-1] is None:
+            return None
+        return self.train_accuracies[-1] - self.val_accuracies[-1]

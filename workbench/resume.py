@@ -1,0 +1,104 @@
+"""Going on with a run: only with the same settings, and never silently with others."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Mapping
+
+from workbench import log, run_folder
+from workbench.errors import Mistake
+from workbench.settings import Settings
+
+if TYPE_CHECKING:  # They load TensorFlow.
+    from workbench.assembly import Parts
+    from workbench.checkpoints import Checkpoints
+
+# What may be other than before: how long, how often things are reported and saved, and where
+# examples wait. The scale goes on from the checkpoint; see initial_scale_note().
+MAY_CHANGE = frozenset(
+    {
+        "epochs",
+        "log_steps",
+        "checkpoint_steps",
+        "checkpoint_minutes",
+        "steps_per_execution",
+        "input",
+        "download",
+        "resume",
+        "out",
+        "initial_scale",
+    }
+)
+
+
+def check_flags(folder: Path, former: Mapping[str, Any], flags: Mapping[str, Any]) -> None:
+    """Raise ``Mistake`` where ``flags`` differ from those of the run in ``folder``.
+
+    ``former`` is its config.json.
+    """
+    # The curve of a cosine ends with the last epoch.
+    fixed = MAY_CHANGE - {"epochs"} if flags["schedule"] == "cosine" else MAY_CHANGE
+    before = former["flags"]
+    # A flag that the run did not know yet had its default.
+    defaults = {name: getattr(Settings, name) for name in flags}
+    differences = [
+        f"--{name} was {before.get(name, defaults[name])} and is {_plain(value)}"
+        for name, value in flags.items()
+        if name not in fixed and _plain(value) != before.get(name, _plain(defaults[name]))
+    ]
+    _refuse(folder, differences)
+
+
+def check_world(folder: Path, former: Mapping[str, Any], policy: str, digest: str) -> None:
+    """Raise ``Mistake`` where the resolved policy or the data is another than before."""
+    differences = []
+    if former["policy"] != policy:
+        differences.append(f"the policy was {former['policy']} and is {policy}")
+    if former["data"]["digest"] != digest:
+        differences.append("the data was another")
+    _refuse(folder, differences)
+
+
+def go_on(
+    chosen: run_folder.Choice, checkpoints: Checkpoints, parts: Parts, given: Mapping[str, Any]
+) -> int | None:
+    """Bring ``parts`` to the last checkpoint of the run in ``chosen``; return its step.
+
+    None for a new run, and for one that was ended before its first checkpoint.
+    """
+    if chosen.former is None:
+        return None
+    if not checkpoints.restore():
+        log.warn(f"{chosen.path} holds a run without a checkpoint: starting it from its beginning")
+        run_folder.forget_after(chosen.path, 0)
+        return None
+    step = (parts.step.applied_steps + parts.step.skipped_steps).numpy().item()
+    run_folder.forget_after(chosen.path, step)
+    for warning in initial_scale_note(given, float(parts.step.loss_scale())):
+        log.warn(warning)
+    log.info(f"resuming after step {step}, in epoch {parts.progress.epoch + 1}")
+    return step
+
+
+def initial_scale_note(given: Mapping[str, Any], scale: float) -> list[str]:
+    """Return a warning that says which loss scale holds, where --initial_scale was given."""
+    if "initial_scale" not in given:
+        return []
+    return [
+        f"--initial_scale={given['initial_scale']:g} is not used: the loss scale goes on from the "
+        f"checkpoint with {scale:g}"
+    ]
+
+
+def _refuse(folder: Path, differences: list[str]) -> None:
+    if differences:
+        raise Mistake(
+            f"--out={folder} holds a run with other settings: {'; '.join(differences)}: give the "
+            f"same ones, or a new --out"
+        )
+
+
+def _plain(value: Any) -> Any:
+    """Return ``value`` as JSON gives it back."""
+    return json.loads(json.dumps(value))

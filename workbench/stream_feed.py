@@ -1,0 +1,132 @@
+"""Input that streams through tf.data: decoded in parallel, fetched ahead of the step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from workbench.data.order import epoch_order
+from workbench.data.types import Arrays, Files, Split, Stream
+from workbench.device_feed import scaled
+from workbench.image_cache import ImageCache
+from workbench.memory import available_memory
+
+# The share of the memory that is left which decoded images may take.
+CACHE_SHARE = 0.25
+
+
+class StreamFeed:
+    """Steps of up to ``examples_per_step`` examples from arrays, image files or a user's stream.
+
+    ``shape``, ``seed`` and ``steps`` as for ``DeviceFeed``: the same steps come from both. A
+    user's stream keeps its own order.
+    """
+
+    name_in_summary = "stream"
+
+    def __init__(
+        self,
+        split: Split,
+        shape: tuple[int, ...],
+        examples_per_step: int,
+        seed: int | None,
+        steps: int | str,
+    ) -> None:
+        self._split = split
+        self._shape = shape
+        self._seed = seed
+        self.steps = -(-count(split) // examples_per_step) if steps == "all" else steps
+        self.examples_per_step = examples_per_step
+        self._examples = self._user_examples if isinstance(split, Stream) else self._ordered
+        if isinstance(split, Arrays):
+            with tf.device("CPU:0"):
+                self._images, self._labels = tf.constant(split.images), tf.constant(split.labels)
+        elif isinstance(split, Files):
+            self._labels = tf.constant(split.labels)
+            self._cache = ImageCache(split, int(CACHE_SHARE * available_memory()))
+        images, labels = self.dataset(0, 0).element_spec
+        self.input_dtype = tf.float32 if images.dtype == tf.uint8 else images.dtype
+        self.label_dtype = labels.dtype
+        self._endless: Any = None
+        self._position = 0
+
+    def start(self, epoch: int, first: int) -> Any:
+        """Return what :meth:`next` needs for the steps from ``first`` on: an iterator."""
+        if not (isinstance(self._split, Stream) and self._split.count is None):
+            return iter(self.dataset(epoch, first))
+        # A stream without an end goes on where the last epoch left it.
+        position = epoch * self.steps + first
+        if self._endless is None or position != self._position:
+            self._endless = iter(self.dataset(epoch, first))
+        self._position = (epoch + 1) * self.steps
+        return self._endless
+
+    def next(self, iterator: Any, step: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        """Return images, labels, and the seconds waited (float64) of the next step."""
+        before = tf.timestamp()
+        with tf.control_dependencies([before]):
+            images, labels = iterator.get_next()
+        with tf.control_dependencies([images, labels]):
+            waited = tf.timestamp() - before
+        return self.prepare(images), labels, waited
+
+    def prepare(self, images: tf.Tensor) -> tf.Tensor:
+        """Return a batch of :meth:`dataset` as the model takes it."""
+        images = scaled(images) if images.dtype == tf.uint8 else images
+        return tf.reshape(images, [-1, *self._shape])
+
+    def dataset(self, epoch: int, first: int) -> tf.data.Dataset:
+        """Return the batches of ``epoch`` (from 0) from step ``first`` on: (images, labels)."""
+        batches = self._examples(epoch, first * self.examples_per_step)
+        options = tf.data.Options()
+        options.deterministic = True
+        return batches.with_options(options).prefetch(tf.data.AUTOTUNE)
+
+    def _ordered(self, epoch: int, start: int) -> tf.data.Dataset:
+        count = len(self._split)
+        order = (np.arange(count) if self._seed is None else epoch_order(self._seed, epoch, count))[
+            start : self.steps * self.examples_per_step
+        ]
+        index = tf.data.Dataset.from_tensor_slices(order)
+        if isinstance(self._split, Files):
+            examples = index.map(self._decode, num_parallel_calls=tf.data.AUTOTUNE)
+            return examples.batch(self.examples_per_step)
+        return index.batch(self.examples_per_step).map(
+            lambda rows: (tf.gather(self._images, rows), tf.gather(self._labels, rows)),
+            num_parallel_calls=tf.data.AUTOTUNE,
+        )
+
+    def _decode(self, row: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        (image,) = tf.numpy_function(lambda i: [self._cache.read(int(i))], [row], [tf.uint8])
+        image.set_shape(self._split.shape)
+        return image, tf.gather(self._labels, row)
+
+    def _user_examples(self, epoch: int, start: int) -> tf.data.Dataset:
+        dataset, count = self._split.dataset, self._split.count
+        size = self.examples_per_step
+        if count is None:
+            dataset = dataset.repeat().skip(epoch * self.steps * size + start)
+        else:
+            dataset = dataset.take(self.steps * size).skip(start)
+        return dataset.map(_plain_types, num_parallel_calls=tf.data.AUTOTUNE).batch(size)
+
+
+def count(split: Split) -> int:
+    """Return the number of examples; a user's stream of unknown length is read once for it."""
+    if isinstance(split, Stream):
+        if split.count is None:
+            return int(split.dataset.reduce(np.int64(0), lambda number, *_: number + 1))
+        return split.count
+    return len(split)
+
+
+def _plain_types(image: tf.Tensor, label: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Return an example in the types that a step takes: see ``Arrays``."""
+    if image.dtype.is_floating:
+        image = tf.cast(image, tf.float32)
+    elif image.dtype != tf.uint8:
+        image = tf.cast(image, tf.int64)
+    label = tf.cast(label, tf.float32 if label.shape.rank else tf.int64)
+    return image, label
