@@ -19,7 +19,7 @@ from typing import Any
 
 import fire
 
-from workbench import flags, log
+from workbench import environment, flags, log
 from workbench.errors import report_mistake
 from workbench.manual import HELP_ENDING, HELP_HEADING
 from workbench.settings import Settings, check_together, unused_flags_warning
@@ -29,6 +29,7 @@ from workbench.verdicts import Failure, failures_named
 # Until a run exists there is nothing to save: Ctrl-C ends the program without Python's traceback.
 if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+environment.set_defaults()
 
 FAILURE_STATUS = 1
 STARTED = time.perf_counter()
@@ -127,6 +128,11 @@ def train(**given: Any) -> int:
             content = summary.config(flags_read, dataset, choice, nvml, cpu, gpus, parts)
             run_folder.write_json(folder / run_folder.CONFIG, content)
             monitor = Monitor(folder, claim, settings.epochs, parts.feed.steps)
+            for operation in parts.loop.stateful_random_ops():
+                log.warn(
+                    f"{operation} draws random numbers whose state no checkpoint holds: a resumed "
+                    f"run will draw others; use tf.random.stateless_… or a Keras layer"
+                )
         training = Training(settings, parts, checkpoints, monitor, stop, STARTED)
         ended = training.run()
         export.check_weights(parts.model)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import time
@@ -77,7 +78,12 @@ class Checkpoints:
             self._delete(damaged)
         kept = [self._prefix(n) for n in sorted(set(found) - set(reasons))]
         # The state file may be what is damaged, or name what is no longer there.
-        tf.train.update_checkpoint_state(str(self._folder), kept[-1], kept)
+        tf.compat.v1.train.update_checkpoint_state(
+            str(self._folder),
+            kept[-1],
+            kept,
+            all_model_checkpoint_timestamps=[os.path.getmtime(f"{path}.index") for path in kept],
+        )
         return True
 
     def save(self) -> None:

@@ -14,7 +14,7 @@ from workbench.hardware import Gpu
 
 def quiet() -> None:
     """Leave only errors of TensorFlow's own Python log, unless its log is asked for."""
-    if os.environ["TF_CPP_MIN_LOG_LEVEL"] not in ("0", "1"):
+    if os.environ.get("TF_CPP_MIN_LOG_LEVEL") not in ("0", "1"):
         tf.get_logger().setLevel(logging.ERROR)
         tf.autograph.set_verbosity(0)
         absl_logging.set_verbosity(absl_logging.ERROR)

@@ -8,6 +8,7 @@ from typing import Any, Iterator
 import numpy as np
 import tensorflow as tf
 
+from workbench.layers import all_layers
 from workbench.step import TrainingStep
 
 FLOAT16_MAX = 65504.0
@@ -151,7 +152,7 @@ class _Found(Exception):
 def _watched(model: tf.keras.Model) -> Iterator[list[Any]]:
     """Give a list that gets the first layer whose output is not finite, and that output."""
     found: list[Any] = []
-    layers = [layer for layer in model.submodules if isinstance(layer, tf.keras.layers.Layer)]
+    layers = [layer for layer in all_layers(model) if layer is not model]
 
     def watch(layer: tf.keras.layers.Layer) -> None:
         call = layer.call

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from workbench import window
 from workbench.loop import OnChunk
+from workbench.randomness import stateful_random_ops
 from workbench.step import TrainingStep
 from workbench.stream_feed import StreamFeed
 from workbench.window import Window
@@ -43,6 +44,11 @@ class FitLoop:
             verbose=0,
             callbacks=[_AfterCall(self._model, on_chunk)],
         )
+
+    def stateful_random_ops(self) -> list[str]:
+        """As ``CustomLoop.stateful_random_ops``."""
+        batch = self._feed.dataset(0, 0).element_spec
+        return stateful_random_ops(self._model.train_step.get_concrete_function(batch))
 
 
 class _AfterCall(tf.keras.callbacks.Callback):

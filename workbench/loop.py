@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from workbench import window
 from workbench.feed import Feed
+from workbench.randomness import stateful_random_ops
 from workbench.step import TrainingStep
 from workbench.window import Window
 
@@ -43,6 +44,11 @@ class CustomLoop(tf.Module):
             done, starting = done._replace(waited=done.waited + starting), 0.0
             if not on_chunk(done):
                 break
+
+    def stateful_random_ops(self) -> list[str]:
+        """Return the operations of a step that draw by a state which no checkpoint holds."""
+        cursor, none = self._feed.start(0, 0), tf.constant(0)
+        return stateful_random_ops(self.train_steps.get_concrete_function(cursor, none, none))
 
     @tf.function
     def train_steps(self, cursor: Any, first: tf.Tensor, last: tf.Tensor) -> Window:

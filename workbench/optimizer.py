@@ -35,7 +35,8 @@ class WarmUp(tf.keras.optimizers.schedules.LearningRateSchedule):
         """Return the rate for ``step``, the number of steps before it: float32."""
         # float32 would lose whole steps from 2^24 on.
         step = tf.cast(step, tf.float64)
-        factor = tf.minimum(1.0, (step + 1.0) / (self.warmup_steps + 1.0))
+        risen = (step + 1.0) / (self.warmup_steps + 1.0)
+        factor = tf.minimum(tf.ones_like(risen), risen)
         if self.cosine:
             done = (step - self.warmup_steps) / (self.total_steps - self.warmup_steps)
             done = tf.clip_by_value(done, 0.0, 1.0)

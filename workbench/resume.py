@@ -77,7 +77,11 @@ def go_on(
     run_folder.forget_after(chosen.path, step)
     for warning in initial_scale_note(given, float(parts.step.loss_scale())):
         log.warn(warning)
-    log.info(f"resuming after step {step}, in epoch {parts.progress.epoch + 1}")
+    epochs = parts.progress.epoch
+    if epochs >= given.get("epochs", Settings.epochs):
+        log.info(f"this run has finished: more than --epochs={epochs} goes on with it")
+    else:
+        log.info(f"resuming after step {step}, in epoch {epochs + 1}")
     return step
 
 

@@ -136,7 +136,7 @@ class Training:
             self.monitor.warn(
                 f"step {metrics['step']}: {skipped} of the last {progress.log_window.steps} steps "
                 f"overflowed float16 and were skipped; the loss scale is {metrics['loss_scale']:g} "
-                f"now, training goes on"
+                f"now; training goes on"
             )
         progress.log_window, progress.log_seconds = NOTHING, 0.0
 
@@ -175,7 +175,9 @@ class Training:
     def _ended(self, why: str) -> str:
         progress, steps = self.progress, self.step.applied_steps.numpy().item()
         if not steps:
-            raise Failure("nothing_applied", f"loss scale {self.step.loss_scale():g}")
+            verdict, evidence = diagnose(self.step)
+            # Under dynamic scaling the scale may still be on its way down.
+            raise Failure("nothing_applied" if self.step.dynamic else verdict, evidence)
         evidence = judgement.does_not_move(
             progress.train_loss,
             progress.train_accuracy,

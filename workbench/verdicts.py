@@ -110,7 +110,7 @@ def failures_named(where: str) -> Iterator[None]:
     try:
         yield
     except tf.errors.OpError as error:
-        evidence = f"{where}: {(error.message or str(error)).splitlines()[0][:300]}"
+        evidence = f"{where}: {gist(error.message or str(error))}"
         # TensorFlow reports a full disk and full memory by the same class.
         if "No space left on device" in str(error) or "Disk quota exceeded" in str(error):
             raise Failure("disk_full", evidence) from error
@@ -129,3 +129,12 @@ def failures_named(where: str) -> Iterator[None]:
     except OSError as error:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         raise Failure("disk_full" if full else "cannot_write", f"{where}: {error}") from error
+
+
+def gist(message: str) -> str:
+    """Return the line of an error of TensorFlow that says what happened.
+
+    In front of it may stand a traceback of Python, behind it the names of operations in [[ ]].
+    """
+    lines = [line.strip() for line in message.partition("[[")[0].splitlines() if line.strip()]
+    return lines[-1][:300] if lines else message[:300]

@@ -91,8 +91,6 @@ def _read_cached(name: str, download: bool) -> dict[str, np.ndarray]:
     cache = _cache_folder()
     if not download:
         _check_cached(name, cache)
-    # Sets how TensorFlow is loaded.
-    from workbench import devices  # isort: skip # noqa: F401
     import tensorflow as tf
 
     waited = socket.getdefaulttimeout()

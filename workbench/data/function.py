@@ -27,7 +27,15 @@ def call_function(settings: Settings) -> Found:
     """
     where = f"--data={settings.data}"
     classes = None if settings.classes == "auto" else settings.classes
-    value = user_code.call(where, user_code.load_function("data", settings.data))
+    function = user_code.load_function("data", settings.data)
+
+    # Datasets of TensorFlow take their seeds, and whether they are deterministic, when they are
+    # made.
+    from workbench import devices
+
+    devices.quiet()
+    devices.set_seed(settings.seed, settings.deterministic)
+    value = user_code.call(where, function)
     if _is_tf_dataset(value):
         raise Mistake(
             f"{where} returned one tf.data.Dataset: return two, (train, val): how to split it "
@@ -37,7 +45,6 @@ def call_function(settings: Settings) -> Found:
         return found_in(where, _named(where, value), classes)
     if isinstance(value, (tuple, list)) and len(value) == 2:
         if all(_is_tf_dataset(part) for part in value):
-            # Here TensorFlow is loaded: the user's function did it.
             from workbench.data.stream import found_in_streams
 
             return found_in_streams(where, *value, classes, settings.steps_per_epoch == "all")
