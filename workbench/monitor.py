@@ -27,8 +27,6 @@ CURVES = (
     "skipped_steps",
     "images_per_second",
 )
-# Training that scores this much better than validation has begun to learn by heart.
-GAP = 0.02
 
 
 class Monitor:
@@ -45,7 +43,6 @@ class Monitor:
         self._epochs = epochs
         self._steps_per_epoch = steps_per_epoch
         self._bar: tqdm | None = None
-        self._gap_told = False
         self._last_line = time.monotonic()
 
     def window(
@@ -71,11 +68,11 @@ class Monitor:
             self._show_line(metrics["epoch"], step_in_epoch, values)
 
     def epoch(
-        self, metrics: dict[str, Any], val_loss: float, val_accuracy: float, gap: float | None
+        self, metrics: dict[str, Any], val_loss: float, val_accuracy: float, *, gap_opened: bool
     ) -> None:
         """Report a whole epoch: training ``metrics`` over all of it, and its validation.
 
-        ``gap`` is how much better the training accuracy is.
+        ``gap_opened`` says that training now is clearly better than validation, and was not.
         """
         with self._val.as_default(step=metrics["step"]):
             tf.summary.scalar("loss", val_loss)
@@ -85,12 +82,9 @@ class Monitor:
         values = f"{_in_words(metrics)}  val_loss {val_loss:.4f}  val_accuracy {val_accuracy:.4f}"
         self._end_bar()
         self._show_line(metrics["epoch"], self._steps_per_epoch, values)
-        if gap is not None and gap > GAP and not self._gap_told:
-            self._gap_told = True
-            log.info(
-                f"training is {100 * gap:.1f} points more accurate than validation now: "
-                f"overfitting begins"
-            )
+        if gap_opened:
+            gap = 100 * (metrics["accuracy"] - val_accuracy)
+            log.info(f"training is {gap:.1f} points more accurate than validation: overfitting")
 
     def warn(self, text: str) -> None:
         """Warn without tearing the bar."""

@@ -10,6 +10,9 @@ import tensorflow as tf
 
 from workbench.window import NOTHING, Window
 
+# Training that scores this much better than validation has begun to learn by heart.
+GAP = 0.02
+
 
 # Compared by identity: TensorFlow keeps it in dictionaries.
 @dataclasses.dataclass(eq=False)
@@ -60,6 +63,14 @@ class Progress(tf.train.experimental.PythonState):
         if not self.val_losses:
             return None
         return 1 + min(range(len(self.val_losses)), key=self.val_losses.__getitem__)
+
+    @property
+    def gap_opened_in_epoch(self) -> int | None:
+        """The first epoch (from 1) after which training scored better by ``GAP``, or None."""
+        pairs = enumerate(zip(self.train_accuracies, self.val_accuracies), start=1)
+        return next(
+            (n for n, (train, val) in pairs if train is not None and train - val > GAP), None
+        )
 
     @property
     def accuracy_gap(self) -> float | None:

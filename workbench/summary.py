@@ -101,6 +101,7 @@ def summary(
         "val_loss": progress.val_loss,
         "val_accuracy": progress.val_accuracy,
         "accuracy_gap": progress.accuracy_gap,
+        "gap_opened_in_epoch": progress.gap_opened_in_epoch,
         "best_epoch": progress.best_epoch,
         "stopped_because": stopped_because,
     }
@@ -154,7 +155,11 @@ def report(summary: dict[str, Any], folder: Path) -> str:
         f"files: {folder}",
     ]
     if summary["accuracy_gap"] is not None:
-        best, epochs = summary["best_epoch"], summary["epochs"]
-        after = f"; validation was best after epoch {best} of {epochs}" if best < epochs else ""
-        lines.insert(3, f"gap: {100 * summary['accuracy_gap']:+.1f} points of accuracy{after}")
+        opened, best = summary["gap_opened_in_epoch"], summary["best_epoch"]
+        lines.insert(
+            3,
+            f"gap: {100 * summary['accuracy_gap']:+.1f} points of accuracy between the two"
+            + (f"; it opened in epoch {opened}" if opened else "")
+            + (f"; validation loss was best in epoch {best}" if best < summary["epochs"] else ""),
+        )
     return "\n".join(lines)

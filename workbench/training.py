@@ -156,7 +156,8 @@ class Training:
         progress.val_accuracies.append(result[1])
         progress.train_accuracies.append(metrics["accuracy"])
         with failures_named(f"the log of epoch {number}"):
-            self.monitor.epoch(metrics, *result, progress.accuracy_gap)
+            opened = progress.gap_opened_in_epoch == number
+            self.monitor.epoch(metrics, *result, gap_opened=opened)
         if not math.isfinite(result[0]):
             self.monitor.warn(f"epoch {number}: the validation loss is {result[0]}")
         evidence = judgement.diverged(metrics["loss"], progress.first_loss, self.parts.guess)
