@@ -66,7 +66,7 @@ class Progress(tf.train.experimental.PythonState):
 
     @property
     def gap_opened_in_epoch(self) -> int | None:
-        """The first epoch (from 1) after which training scored better by ``GAP``, or None."""
+        """The first epoch (from 1) after which training scored better ``GAP`` better, or None."""
         pairs = enumerate(zip(self.train_accuracies, self.val_accuracies), start=1)
         return next(
             (n for n, (train, val) in pairs if train is not None and train - val > GAP), None
