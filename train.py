@@ -106,6 +106,11 @@ def train(**given: Any) -> int:
     with failures_named("building the model"):
         parts = assemble(settings, dataset, choice.policy, nvml.gpus if gpus else [])
 
+    for note in dataset.notes:
+        log.info(note)
+    # Its examples are with the feeds now: they need not be in memory twice.
+    del dataset
+
     # From here on there is a run: it leaves a summary, also when it is stopped or fails.
     stop.save_first(parts.stop)
     folder, claim = run_folder.claim_folder(chosen.path, named=settings.out is not None)
@@ -120,12 +125,10 @@ def train(**given: Any) -> int:
     try:
         print(f"policy: {choice.policy} ({choice.reason})")
         print(f"output: {folder}", flush=True)
-        for note in dataset.notes:
-            log.info(note)
         with failures_named("the output folder"):
             checkpoints = Checkpoints(folder / "checkpoints", parts)
             resumed = resume.go_on(chosen, checkpoints, parts, given)
-            content = summary.config(flags_read, dataset, choice, nvml, cpu, gpus, parts)
+            content = summary.config(flags_read, choice, nvml, cpu, gpus, parts)
             run_folder.write_json(folder / run_folder.CONFIG, content)
             monitor = Monitor(folder, claim, settings.epochs, parts.feed.steps)
             for operation in parts.loop.stateful_random_ops():

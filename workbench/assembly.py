@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Sequence
+from typing import Any, Sequence
 
 import tensorflow as tf
 
 from workbench import judgement, log
-from workbench.data.types import Dataset, Stream
+from workbench.data.types import Dataset, Stream, count
 from workbench.feed import Feed, make_feeds
 from workbench.fit_loop import FitLoop
 from workbench.hardware import Gpu
@@ -33,8 +33,8 @@ A_FEW = 8
 class Parts:
     """The parts of a training; ``shape`` is that of an example as the model takes it.
 
-    ``stop`` ends graph calls early when it becomes true. ``best_weights`` are there with early
-    stopping only.
+    ``data`` says what was trained on, for config.json. ``stop`` ends graph calls early when it
+    becomes true. ``best_weights`` are there with early stopping only.
     """
 
     model: tf.keras.Model
@@ -45,6 +45,7 @@ class Parts:
     loop: CustomLoop | FitLoop
     validation: Validation
     stop: tf.Variable
+    data: dict[str, Any]
     guess: judgement.Guess
     best_weights: list[tf.Variable]
     progress: Progress = dataclasses.field(default_factory=Progress)
@@ -88,6 +89,13 @@ def assemble(settings: Settings, dataset: Dataset, policy: str, gpus: Sequence[G
         loop=_loop(settings, step, feed, stop),
         validation=Validation(step, val_feed, stop),
         stop=stop,
+        data={
+            "digest": dataset.digest,
+            "train_examples": count(dataset.train),
+            "val_examples": count(dataset.val),
+            "classes": objective.classes,
+            "class_names": dataset.class_names,
+        },
         guess=judgement.guess(labels, objective.classes),
         best_weights=[tf.Variable(weight, trainable=False) for weight in best],
     )

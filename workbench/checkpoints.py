@@ -32,13 +32,18 @@ class Checkpoints:
         step = parts.step
         # The optimizer's slots are made now: a restored value must find its variable.
         step.optimizer._create_all_weights(step.model.trainable_variables)
+        self._progress = parts.progress
+        # A variable on the CPU, like the counts: with all on one device TensorFlow need not
+        # trace a function for each checkpoint, which takes longer than to write a small one.
+        with tf.device("CPU:0"):
+            self._progress_text = tf.Variable("", trainable=False)
         self._checkpoint = tf.train.Checkpoint(
             model=step.model,
             optimizer=step.optimizer,
             applied_steps=step.applied_steps,
             skipped_steps=step.skipped_steps,
             skips_without_remedy=step.skips_without_remedy,
-            progress=parts.progress,
+            progress=self._progress_text,
             best_weights=parts.best_weights,
         )
         self._manager: tf.train.CheckpointManager | None = None
@@ -73,6 +78,7 @@ class Checkpoints:
                 f"{self._prefix(number)} does not fit the model ({str(error).splitlines()[0]}): "
                 f"the model or its code was changed: give a new --out"
             ) from error
+        self._progress.take(self._progress_text.numpy())
         for damaged, reason in reasons.items():
             warn(f"{PREFIX}-{damaged} is damaged ({reason}): going back to {PREFIX}-{number}")
             self._delete(damaged)
@@ -93,6 +99,7 @@ class Checkpoints:
             self._manager = tf.train.CheckpointManager(
                 self._checkpoint, str(self._folder), KEPT, checkpoint_name=PREFIX
             )
+        self._progress_text.assign(self._progress.to_json())
         self._manager.save()
         self.saved_at = time.monotonic()
 

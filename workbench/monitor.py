@@ -45,15 +45,12 @@ class Monitor:
         self._bar: tqdm | None = None
         self._last_line = time.monotonic()
 
-    def window(
-        self, metrics: dict[str, Any], step_in_epoch: int, so_far: Mapping[str, float | None]
-    ) -> None:
-        """Report a log window that ended at ``step_in_epoch`` (from 1).
+    def window(self, metrics: dict[str, Any]) -> None:
+        """Write a log window down.
 
         ``metrics``: step, epoch (from 1), loss, accuracy, learning_rate, grad_norm, loss_scale,
         applied_steps, skipped_steps, images_per_second, seconds. Losses, accuracy and norm are
-        means over the window's applied steps, None without any. ``so_far`` are the same means
-        over the epoch: a terminal shows these, which do not jump at the epoch's end.
+        means over the window's applied steps, None without any.
         """
         self._lines.write(json.dumps(finite(metrics), allow_nan=False) + "\n")
         self._lines.flush()
@@ -61,6 +58,14 @@ class Monitor:
             for name in CURVES:
                 if metrics[name] is not None:
                     tf.summary.scalar(name, metrics[name])
+
+    def show(
+        self, metrics: dict[str, Any], step_in_epoch: int, so_far: Mapping[str, float | None]
+    ) -> None:
+        """Show how far the epoch is: ``step_in_epoch`` steps (from 1).
+
+        ``so_far`` are the means over the epoch, which do not jump at its end.
+        """
         values = _in_words({**metrics, **so_far})
         if sys.stdout.isatty():
             self._show_bar(metrics["epoch"], step_in_epoch, values)

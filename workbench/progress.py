@@ -6,17 +6,14 @@ import dataclasses
 import json
 from typing import Any
 
-import tensorflow as tf
-
 from workbench.window import NOTHING, Window
 
 # Training that scores this much better than validation has begun to learn by heart.
 GAP = 0.02
 
 
-# Compared by identity: TensorFlow keeps it in dictionaries.
-@dataclasses.dataclass(eq=False)
-class Progress(tf.train.experimental.PythonState):
+@dataclasses.dataclass
+class Progress:
     """The progress of a run, part of each of its checkpoints.
 
     ``epoch`` and ``step_in_epoch`` count what is done. Seconds and examples are of whole epochs.
@@ -45,13 +42,13 @@ class Progress(tf.train.experimental.PythonState):
     val_losses: list[float] = dataclasses.field(default_factory=list)
     val_accuracies: list[float] = dataclasses.field(default_factory=list)
 
-    def serialize(self) -> str:
+    def to_json(self) -> str:
         """Return the state as JSON, for a checkpoint."""
         return json.dumps(dataclasses.asdict(self))
 
-    def deserialize(self, string_value: str | bytes) -> None:
-        """Take over what :meth:`serialize` gave."""
-        state: dict[str, Any] = json.loads(string_value)
+    def take(self, text: str | bytes) -> None:
+        """Take over the state that :meth:`to_json` gave."""
+        state: dict[str, Any] = json.loads(text)
         for name in ("epoch_window", "log_window"):
             state[name] = Window(*state[name])
         for name, value in state.items():

@@ -298,6 +298,8 @@ def check_together(given: dict[str, Any]) -> None:
                 f"--{name} has no effect with --loss_scale={loss_scale:g}: a fixed scale never "
                 f"changes; leave out one of the two"
             )
+    if given.get("loop") == "fit" and given.get("input") == "device":
+        raise Mistake("--input=device has no effect with --loop=fit, which streams its input")
     if given.get("weights") == "imagenet" and given.get("model") not in APPLICATIONS:
         raise Mistake(
             f"--weights=imagenet has no effect with --model={given.get('model', Settings.model)}: "

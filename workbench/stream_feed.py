@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from workbench.data.order import epoch_order
-from workbench.data.types import Arrays, Files, Split, Stream
+from workbench.data.types import Arrays, Files, Split, Stream, count
 from workbench.device_feed import scaled
 from workbench.image_cache import ImageCache
 from workbench.memory import available_memory
@@ -37,7 +37,7 @@ class StreamFeed:
         self._split = split
         self._shape = shape
         self._seed = seed
-        self.steps = -(-count(split) // examples_per_step) if steps == "all" else steps
+        self.steps = steps_of(split, examples_per_step) if steps == "all" else steps
         self.examples_per_step = examples_per_step
         self._examples = self._user_examples if isinstance(split, Stream) else self._ordered
         if isinstance(split, Arrays):
@@ -113,13 +113,12 @@ class StreamFeed:
         return dataset.map(_plain_types, num_parallel_calls=tf.data.AUTOTUNE).batch(size)
 
 
-def count(split: Split) -> int:
-    """Return the number of examples; a user's stream of unknown length is read once for it."""
-    if isinstance(split, Stream):
-        if split.count is None:
-            return int(split.dataset.reduce(np.int64(0), lambda number, *_: number + 1))
-        return split.count
-    return len(split)
+def steps_of(split: Split, examples_per_step: int) -> int:
+    """Return the steps in an epoch; a user's stream of unknown length is read once for it."""
+    examples = count(split)
+    if examples is None:
+        examples = int(split.dataset.reduce(np.int64(0), lambda number, *_: number + 1))
+    return -(-examples // examples_per_step)
 
 
 def _plain_types(image: tf.Tensor, label: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

@@ -13,7 +13,6 @@ import tensorflow as tf
 
 from workbench import hardware
 from workbench.assembly import Parts
-from workbench.data.types import Dataset, Split, Stream
 from workbench.policy import Choice
 from workbench.precision import describe_optimizer, describe_precision
 from workbench.progress import Progress
@@ -21,7 +20,6 @@ from workbench.progress import Progress
 
 def config(
     flags: dict[str, Any],
-    dataset: Dataset,
     choice: Choice,
     nvml: hardware.NvmlReport,
     cpu: hardware.Cpu,
@@ -35,13 +33,7 @@ def config(
         "flags": flags,
         "policy": choice.policy,
         "policy_reason": choice.reason,
-        "data": {
-            "digest": dataset.digest,
-            "train_examples": known_count(dataset.train),
-            "val_examples": known_count(dataset.val),
-            "classes": objective.classes,
-            "class_names": dataset.class_names,
-        },
+        "data": parts.data,
         "model": {
             "name": model.name,
             "weights": model.count_params(),
@@ -105,11 +97,6 @@ def summary(
         "best_epoch": progress.best_epoch,
         "stopped_because": stopped_because,
     }
-
-
-def known_count(split: Split) -> int | None:
-    """Return the number of examples, or None for a user's stream that does not tell."""
-    return split.count if isinstance(split, Stream) else len(split)
 
 
 def images_per_second(progress: Progress) -> float | None:

@@ -117,6 +117,11 @@ class Training:
             full = progress.step_in_epoch // log_steps > (
                 (progress.step_in_epoch - window.steps) // log_steps
             )
+            self.monitor.show(
+                self._metrics(progress.log_window, progress.log_seconds),
+                progress.step_in_epoch,
+                average,
+            )
             if full or whole or hopeless or self.stop.signal:
                 self._log(hopeless)
             if hopeless:
@@ -129,7 +134,7 @@ class Training:
         progress = self.progress
         metrics = self._metrics(progress.log_window, progress.log_seconds)
         with failures_named(f"the log of step {metrics['step']}"):
-            self.monitor.window(metrics, progress.step_in_epoch, means(progress.epoch_window))
+            self.monitor.window(metrics)
         skipped = progress.log_window.steps - progress.log_window.applied
         if skipped and not hopeless and self._overflows_told < OVERFLOWS_TOLD:
             self._overflows_told += 1
@@ -188,7 +193,17 @@ class Training:
         )
         if evidence:
             raise Failure("loss_does_not_move", evidence)
+        if self.parts.best_weights:
+            self._take_best()
         return why
+
+    def _take_best(self) -> None:
+        """Give the model the weights of its best epoch; the checkpoint keeps the last ones."""
+        for best, weight in zip(self.parts.best_weights, self.step.model.weights):
+            weight.assign(best)
+        progress = self.progress
+        progress.val_loss = progress.val_losses[progress.best_epoch - 1]
+        progress.val_accuracy = progress.val_accuracies[progress.best_epoch - 1]
 
     def _is_early_enough(self) -> bool:
         patience, best = self.settings.early_stopping, self.progress.best_epoch
