@@ -93,6 +93,8 @@ def train(**given: Any) -> int:
     warnings += run_folder.lost_with_container_warning(chosen.path)
     for warning in warnings:
         log.warn(warning)
+    if not gpus:
+        devices.set_threads(choice.policy, settings.model, cpu.cores, os.environ)
     devices.set_policy(choice.policy)
     devices.set_seed(settings.seed, settings.deterministic)
 

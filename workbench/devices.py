@@ -44,6 +44,24 @@ def idle_gpus_warning(
     return [f"NVML sees {names}, but TensorFlow can use no GPU ({why}): training on the CPU"]
 
 
+def set_threads(policy: str, model: str, cores: int, environ: Mapping[str, str]) -> bool:
+    """Give the operations of a small bfloat16 model one thread each on two cores.
+
+    The multiplications of the mlp are so short with AMX that splitting them costs more than it
+    gains; two that run side by side gain (docs/performance.md). Returns whether it was done:
+    not where the user has set threads, nor after TensorFlow has started them.
+    """
+    asked = {"TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "OMP_NUM_THREADS"} & set(environ)
+    if policy != "mixed_bfloat16" or model != "mlp" or cores != 2 or asked:
+        return False
+    try:
+        tf.config.threading.set_intra_op_parallelism_threads(1)
+        tf.config.threading.set_inter_op_parallelism_threads(2)
+    except RuntimeError:
+        return False
+    return True
+
+
 def set_policy(policy: str) -> None:
     """Set the global precision policy. A model that is built already keeps its own."""
     tf.keras.mixed_precision.set_global_policy(policy)
