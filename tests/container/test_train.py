@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import IMAGE, assert_mistake, docker_run
+from conftest import IMAGE, assert_mistake, docker_run, wait_until
 
 SCORE = """
 import json, sys, numpy as np, tensorflow as tf
@@ -26,7 +26,8 @@ print(json.dumps({'dtype': answer.dtype.name, 'given': given.dtype.name,
 SUMMARY = {
     "policy", "epochs", "applied_steps", "skipped_steps", "resumed_from_step", "seconds_per_epoch",
     "images_per_second", "input", "input_wait_share", "peak_memory_bytes", "train_loss",
-    "train_accuracy", "val_loss", "val_accuracy", "stopped_because",
+    "train_accuracy", "val_loss", "val_accuracy", "accuracy_gap", "gap_opened_in_epoch",
+    "best_epoch", "stopped_because",
 }  # fmt: skip
 METRICS = {
     "step", "epoch", "loss", "accuracy", "learning_rate", "grad_norm", "loss_scale",
@@ -139,3 +140,24 @@ def test_stop_saves(start, workspace: Path) -> None:
     assert workbench.ended() == 143
     assert read(workspace, "summary.json")["stopped_because"] == "SIGTERM"
     assert (workspace / "r" / "model" / "saved_model.pb").exists()
+    done = read(workspace, "summary.json")["applied_steps"]
+    # The same command goes on where it was stopped; more epochs may be asked for, or fewer.
+    epochs = done // 469 + 1
+    result = train(workspace, "train", f"--epochs={epochs}", "--out=/workspace/r")
+    assert result.returncode == 0, result.stderr
+    summary = read(workspace, "summary.json")
+    assert summary["resumed_from_step"] == done
+    assert summary["applied_steps"] == epochs * 469
+    assert summary["stopped_because"] == "finished"
+
+
+@pytest.mark.soak
+def test_stop_within_a_second_when_an_epoch_is_one_graph_call(start, workspace: Path) -> None:
+    flags = ("train", "--epochs=500", "--batch_size=8", "--log_steps=1000000", "--out=/workspace/r")
+    workbench = start(*flags, volumes={str(workspace): {"bind": "/workspace"}})
+    config = workspace / "r" / "config.json"
+    wait_until(config.exists, 60, "the run has begun")
+    workbench.container.kill("TERM")
+    assert workbench.ended(10) == 143
+    assert read(workspace, "summary.json")["stopped_because"] == "SIGTERM"
+    assert list((workspace / "r" / "checkpoints").glob("ckpt-*.index"))
