@@ -91,8 +91,6 @@ def train(**given: Any) -> int:
     warnings += devices.idle_gpus_warning(nvml.gpus, gpus, os.environ)
     warnings += unused_flags_warning(given, choice.policy)
     warnings += run_folder.lost_with_container_warning(chosen.path)
-    for warning in warnings:
-        log.warn(warning)
     if not gpus:
         devices.set_threads(choice.policy, settings.model, cpu.cores, os.environ)
     devices.set_policy(choice.policy)
@@ -108,8 +106,8 @@ def train(**given: Any) -> int:
     with failures_named("building the model"):
         parts = assemble(settings, dataset, choice.policy, nvml.gpus if gpus else [])
 
-    for note in dataset.notes:
-        log.info(note)
+    warnings += parts.warnings
+    notes = dataset.notes
     # Its examples are with the feeds now: they need not be in memory twice.
     del dataset
 
@@ -118,6 +116,11 @@ def train(**given: Any) -> int:
     folder, claim = run_folder.claim_folder(chosen.path, named=settings.out is not None)
     flags_read["out"] = str(folder)
     resumed = None
+    # Only now: a mistake is told by one line alone.
+    for warning in warnings:
+        log.warn(warning)
+    for note in notes:
+        log.info(note)
 
     def write_summary(stopped_because: str) -> dict[str, Any]:
         content = summary.summary(choice.policy, parts, resumed, stopped_because)

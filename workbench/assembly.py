@@ -7,7 +7,7 @@ from typing import Any, Sequence
 
 import tensorflow as tf
 
-from workbench import judgement, log
+from workbench import judgement
 from workbench.data.types import Dataset, Stream, count
 from workbench.feed import Feed, make_feeds
 from workbench.fit_loop import FitLoop
@@ -48,6 +48,7 @@ class Parts:
     data: dict[str, Any]
     guess: judgement.Guess
     best_weights: list[tf.Variable]
+    warnings: list[str]
     progress: Progress = dataclasses.field(default_factory=Progress)
 
 
@@ -78,8 +79,6 @@ def assemble(settings: Settings, dataset: Dataset, policy: str, gpus: Sequence[G
         stop = tf.Variable(False, trainable=False)
     labels = None if isinstance(dataset.train, Stream) else dataset.train.labels
     best = model.weights if settings.early_stopping != "off" else []
-    for warning in ignored_compile_warning(model):
-        log.warn(warning)
     return Parts(
         model=model,
         shape=shape,
@@ -97,6 +96,7 @@ def assemble(settings: Settings, dataset: Dataset, policy: str, gpus: Sequence[G
             "class_names": dataset.class_names,
         },
         guess=judgement.guess(labels, objective.classes),
+        warnings=ignored_compile_warning(model),
         best_weights=[tf.Variable(weight, trainable=False) for weight in best],
     )
 
