@@ -25,10 +25,10 @@ OWN DATA AND MODELS
 
 STOPPING AND RESUMING
     SIGTERM, SIGINT (Ctrl-C) or a lost terminal (SIGHUP) ends a training within about a second;
-    it saves a checkpoint and the model. The same command with the same --out goes on at that
-    step; after a kill, at that of the last checkpoint. A damaged checkpoint is told, and the
-    one before it taken. Other flags than before are a mistake, but for --epochs (unless
-    --schedule=cosine), --log_steps, --checkpoint_steps, --checkpoint_minutes,
+    it saves a checkpoint and the model. The same command with --out naming that run's folder
+    goes on at that step; after a kill, at that of the last checkpoint. A damaged checkpoint is
+    told, and the one before it taken. Other flags than before are a mistake, but for --epochs
+    (unless --schedule=cosine), --log_steps, --checkpoint_steps, --checkpoint_minutes,
     --steps_per_execution, --input, --download and --resume. The loss scale goes on from the
     checkpoint. With --deterministic a resumed run ends with the same bits as one that was
     never stopped.
@@ -48,6 +48,8 @@ ENVIRONMENT
     CUDA_VISIBLE_DEVICES  the GPUs to use; -1 for none
     TF_CPP_MIN_LOG_LEVEL  0 shows all that TensorFlow has to say; 3, our default, little
     TF_ENABLE_ONEDNN_OPTS 0 switches oneDNN off
+    TF_NUM_INTRAOP_THREADS, TF_NUM_INTEROP_THREADS  threads of TensorFlow; its own choice, but
+                          for mlp in mixed_bfloat16 on two cores, where we give 1 and 2
     TF_FORCE_GPU_ALLOW_GROWTH  true, our default: GPU memory is taken as it is needed
 
 LOADING THE MODEL

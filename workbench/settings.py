@@ -104,7 +104,7 @@ class Settings:
         group="Data",
         help="device: all examples are kept on the device as they came, ordered and cast "
         "there. stream: they come by tf.data, decoded in parallel and fetched ahead. "
-        "auto: device where they fit.",
+        "auto: device where they fit. --loop=fit always streams.",
     )
     model: str = flag(
         _model(),
@@ -210,7 +210,8 @@ class Settings:
         real(0, 0.999999),
         0.0,
         group="Training",
-        help="The share of a label that is spread over all classes in training.",
+        help="The share of a label that is spread over all classes in training; validation "
+        "takes the labels as they are.",
         shown_default="0",
     )
     early_stopping: str | int = flag(
@@ -244,14 +245,16 @@ class Settings:
         word_or("auto", whole(1, 10**6)),
         "auto",
         group="Training",
-        help="The most steps in one graph call. auto: a log window.",
+        help="The most steps in one graph call. auto: up to the end of the log window, of the "
+        "epoch, or of about 10 seconds.",
     )
     checkpoint_steps: str | int = flag(
         word_or("epoch", whole(1, 10**9)),
         "epoch",
         group="Checkpoints",
         help="Save a checkpoint every N applied steps, besides the end of each epoch and "
-        "SIGTERM or SIGINT. epoch: then only. The last three are kept.",
+        "SIGTERM, SIGINT or SIGHUP. epoch: then only. The last three are kept. With "
+        "--loop=fit it waits for the end of a graph call.",
     )
     checkpoint_minutes: str | float = flag(
         word_or("off", real(0.01, 10**6)),
