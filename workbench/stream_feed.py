@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.framework.config import is_op_determinism_enabled
 
 from workbench.data.order import epoch_order
 from workbench.data.types import Arrays, Files, Split, Stream, count
@@ -65,11 +67,11 @@ class StreamFeed:
 
     def next(self, iterator: Any, step: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         """Return images, labels, and the seconds waited (float64) of the next step."""
-        before = tf.timestamp()
+        before = _now()
         with tf.control_dependencies([before]):
             images, labels = iterator.get_next()
         with tf.control_dependencies([images, labels]):
-            waited = tf.timestamp() - before
+            waited = _now() - before
         return self.prepare(images), labels, waited
 
     def prepare(self, images: tf.Tensor) -> tf.Tensor:
@@ -119,6 +121,14 @@ def steps_of(split: Split, examples_per_step: int) -> int:
     if examples is None:
         examples = int(split.dataset.reduce(np.int64(0), lambda number, *_: number + 1))
     return -(-examples // examples_per_step)
+
+
+def _now() -> tf.Tensor:
+    """Return the time in seconds: float64."""
+    # Under --deterministic TensorFlow refuses to tell the time itself.
+    if is_op_determinism_enabled():
+        return tf.reshape(tf.numpy_function(time.time, [], tf.float64), [])
+    return tf.timestamp()
 
 
 def _plain_types(image: tf.Tensor, label: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

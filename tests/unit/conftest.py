@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorflow.python.framework.config import disable_op_determinism
 
 from workbench.data.types import Arrays
 from workbench.device_feed import DeviceFeed
@@ -110,10 +111,7 @@ def tiny_loop(step, arrays, way="device", seed=0, steps="all", per_call=7):
     feed = (DeviceFeed if way == "device" else StreamFeed)(arrays, (784,), size, seed, steps)
     with tf.device("CPU:0"):
         stop = tf.Variable(False, trainable=False)
-    if way == "fit":
-        loop = FitLoop(step, feed, stop, per_call)
-    else:
-        loop = CustomLoop(step, feed, stop)
+    loop = FitLoop(step, feed, stop, per_call) if way == "fit" else CustomLoop(step, feed, stop)
     loop.step, loop.feed, loop.stop = step, feed, stop
     return loop
 
@@ -163,6 +161,14 @@ def assert_equal(first, second):
 def float32_afterwards():
     yield
     tf.keras.mixed_precision.set_global_policy("float32")
+
+
+@pytest.fixture
+def deterministic():
+    """What is to be equal to the bit: several threads may add up in any order."""
+    tf.config.experimental.enable_op_determinism()
+    yield
+    disable_op_determinism()
 
 
 class InProcess:
