@@ -74,9 +74,12 @@ def train(**given: Any) -> int:
     if chosen.former:
         resume.check_flags(chosen.path, chosen.former, flags_read)
 
-    from workbench import data, hardware, policy
+    from workbench import data
 
     dataset = data.load(settings, given)
+
+    from workbench import hardware, policy
+
     cpu = hardware.cpu()
     nvml = hardware.nvml_report()
 

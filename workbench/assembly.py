@@ -107,4 +107,8 @@ def _loop(
     if settings.loop == "custom":
         return CustomLoop(step, feed, stop)
     steps = settings.steps_per_execution
-    return FitLoop(step, feed, stop, settings.log_steps if steps == "auto" else steps)
+    if steps == "auto":
+        # Between the steps of a call nothing can be logged or saved.
+        every = settings.checkpoint_steps
+        steps = min(settings.log_steps, settings.log_steps if every == "epoch" else every)
+    return FitLoop(step, feed, stop, steps)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import warnings
 from typing import Mapping, Sequence
 
 import tensorflow as tf
@@ -18,6 +19,8 @@ def quiet() -> None:
         tf.get_logger().setLevel(logging.ERROR)
         tf.autograph.set_verbosity(0)
         absl_logging.set_verbosity(absl_logging.ERROR)
+        # A constant beyond float16 is told by the step that overflows, not by NumPy.
+        warnings.filterwarnings("ignore", category=RuntimeWarning)
 
 
 def gpus_in_use() -> list[Gpu]:

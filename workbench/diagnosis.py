@@ -139,7 +139,7 @@ def batch_size_that_fits(step: TrainingStep) -> int | None:
         try:
             step.gradients(*step.example_batch(size), tf.constant(0, tf.int64))
             return size
-        except tf.errors.ResourceExhaustedError:
+        except (tf.errors.ResourceExhaustedError, MemoryError):
             size //= 2
     return None
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, Sequence
 
 import numpy as np
 
 # A mean over an epoch this many times the loss of an untrained model is no noise.
 DIVERGED_TIMES = 10.0
-# Below this share of a change the loss has not moved at all; that shows in few steps.
+# Below this share of a change the loss has not moved at all, since the first step or the first
+# epoch; that shows in few steps.
 STILL, STILL_STEPS = 1e-3, 16
 # No better than guessing after this many steps: within 1 % of the loss of a guess.
 GUESS, GUESS_STEPS = 0.99, 200
@@ -48,16 +49,24 @@ def diverged(epoch_loss: float | None, first_loss: float, guessed: Guess) -> str
 
 
 def does_not_move(
-    loss: float | None, accuracy: float | None, first_loss: float, guessed: Guess, steps: int
+    losses: Sequence[float | None],
+    accuracy: float | None,
+    first_loss: float,
+    guessed: Guess,
+    steps: int,
 ) -> str | None:
     """Return the evidence that the loss does not move, or None.
 
-    ``loss`` and ``accuracy`` are of the last epoch, ``steps`` is the number of applied steps.
+    ``losses`` are the means over each epoch, ``accuracy`` is that of the last; ``first_loss``
+    is that of the first step, ``steps`` the number of applied steps.
     """
+    loss = losses[-1] if losses else None
     # A guess may score a little more by chance.
     if loss is None or accuracy is None or accuracy > guessed.accuracy * 1.1:
         return None
-    still = steps >= STILL_STEPS and abs(loss - first_loss) < STILL * abs(first_loss)
+    # One batch tells little where the loss is not the same for all of them: epochs tell more.
+    before = [first_loss, *(each for each in losses[:-1] if each is not None)]
+    still = steps >= STILL_STEPS and any(abs(loss - one) < STILL * abs(one) for one in before[:2])
     guessing = steps >= GUESS_STEPS and loss >= GUESS * guessed.loss
     if not (still or guessing):
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from typing import Any
 
 from workbench.window import NOTHING, Window
@@ -38,9 +39,11 @@ class Progress:
     val_loss: float | None = None
     val_accuracy: float | None = None
     # Of each whole epoch.
+    train_losses: list[float | None] = dataclasses.field(default_factory=list)
     train_accuracies: list[float | None] = dataclasses.field(default_factory=list)
     val_losses: list[float] = dataclasses.field(default_factory=list)
     val_accuracies: list[float] = dataclasses.field(default_factory=list)
+    val_examples: int = 0
 
     def to_json(self) -> str:
         """Return the state as JSON, for a checkpoint."""
@@ -63,11 +66,18 @@ class Progress:
 
     @property
     def gap_opened_in_epoch(self) -> int | None:
-        """The first epoch (from 1) after which training scored better ``GAP`` better, or None."""
-        pairs = enumerate(zip(self.train_accuracies, self.val_accuracies), start=1)
-        return next(
-            (n for n, (train, val) in pairs if train is not None and train - val > GAP), None
-        )
+        """The first epoch (from 1) after which training scored clearly better, or None.
+
+        By ``GAP``, and by more than chance makes of the validation's accuracy: two standard
+        errors of a share p of n examples, sqrt(p (1 - p) / n).
+        """
+        for number, (train, val) in enumerate(
+            zip(self.train_accuracies, self.val_accuracies), start=1
+        ):
+            chance = 2.0 * math.sqrt(val * (1.0 - val) / max(1, self.val_examples))
+            if train is not None and train - val > max(GAP, chance):
+                return number
+        return None
 
     @property
     def accuracy_gap(self) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Mapping
 
@@ -72,6 +73,8 @@ def go_on(
     if not checkpoints.restore():
         log.warn(f"{chosen.path} holds a run without a checkpoint: starting it from its beginning")
         run_folder.forget_after(chosen.path, 0)
+        # Its curves would lie over the new ones.
+        shutil.rmtree(chosen.path / "tensorboard", ignore_errors=True)
         return None
     step = (parts.step.applied_steps + parts.step.skipped_steps).numpy().item()
     run_folder.forget_after(chosen.path, step)

@@ -138,10 +138,11 @@ class Training:
         skipped = progress.log_window.steps - progress.log_window.applied
         if skipped and not hopeless and self._overflows_told < OVERFLOWS_TOLD:
             self._overflows_told += 1
+            scale = f"the loss scale is {metrics['loss_scale']:g}"
             self.monitor.warn(
                 f"step {metrics['step']}: {skipped} of the last {progress.log_window.steps} steps "
-                f"overflowed float16 and were skipped; the loss scale is {metrics['loss_scale']:g} "
-                f"now; training goes on"
+                f"overflowed float16 and were skipped; "
+                + (f"{scale} now, training goes on" if self.step.dynamic else f"{scale}, fixed")
             )
         progress.log_window, progress.log_seconds = NOTHING, 0.0
 
@@ -156,15 +157,17 @@ class Training:
             return False
         check_weights(self.step.model)
         metrics = self._metrics(progress.epoch_window, progress.seconds_in_epoch)
-        progress.val_loss, progress.val_accuracy = result
-        progress.val_losses.append(result[0] if math.isfinite(result[0]) else math.inf)
-        progress.val_accuracies.append(result[1])
+        progress.val_loss, progress.val_accuracy = result.loss, result.accuracy
+        progress.val_examples = result.examples
+        progress.val_losses.append(result.loss if math.isfinite(result.loss) else math.inf)
+        progress.val_accuracies.append(result.accuracy)
+        progress.train_losses.append(metrics["loss"])
         progress.train_accuracies.append(metrics["accuracy"])
         with failures_named(f"the log of epoch {number}"):
             opened = progress.gap_opened_in_epoch == number
-            self.monitor.epoch(metrics, *result, gap_opened=opened)
-        if not math.isfinite(result[0]):
-            self.monitor.warn(f"epoch {number}: the validation loss is {result[0]}")
+            self.monitor.epoch(metrics, result.loss, result.accuracy, gap_opened=opened)
+        if not math.isfinite(result.loss):
+            self.monitor.warn(f"epoch {number}: the validation loss is {result.loss}")
         evidence = judgement.diverged(metrics["loss"], progress.first_loss, self.parts.guess)
         if evidence:
             raise Failure("diverged", f"epoch {number}: {evidence}")
@@ -185,7 +188,7 @@ class Training:
             # Under dynamic scaling the scale may still be on its way down.
             raise Failure("nothing_applied" if self.step.dynamic else verdict, evidence)
         evidence = judgement.does_not_move(
-            progress.train_loss,
+            progress.train_losses,
             progress.train_accuracy,
             progress.first_loss,
             self.parts.guess,

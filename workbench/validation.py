@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
 from workbench.feed import Feed
 from workbench.step import TrainingStep, penalty
+
+
+class Result(NamedTuple):
+    """The mean loss and accuracy over ``examples``."""
+
+    loss: float
+    accuracy: float
+    examples: int
 
 
 class Validation(tf.Module):
@@ -19,13 +27,13 @@ class Validation(tf.Module):
         self._feed = feed
         self._stop = stop
 
-    def run(self) -> tuple[float, float] | None:
-        """Return the loss and accuracy, or None when ``stop`` ended it early."""
-        loss, accuracy, steps = self._run(self._feed.start(0, 0))
-        return (loss.numpy().item(), accuracy.numpy().item()) if steps == self._feed.steps else None
+    def run(self) -> Result | None:
+        """Return the means over the set, or None when ``stop`` ended it early."""
+        *result, steps = (value.numpy().item() for value in self._run(self._feed.start(0, 0)))
+        return Result(*result) if steps == self._feed.steps else None
 
     @tf.function
-    def _run(self, cursor: Any) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    def _run(self, cursor: Any) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]:
         step = tf.constant(0)
         seen = tf.zeros([], tf.int64)
         loss_sum = correct = tf.zeros([], tf.float64)
@@ -40,4 +48,4 @@ class Validation(tf.Module):
             step += 1
         examples = tf.cast(tf.maximum(seen, 1), tf.float64)
         own = tf.cast(penalty(self._step.model), tf.float64)
-        return loss_sum / examples + own, correct / examples, step
+        return loss_sum / examples + own, correct / examples, seen, step

@@ -90,6 +90,17 @@ VERDICTS = {
     ),
 }
 
+# The remedies that need other flags than the run had.
+NEED_OTHER_FLAGS = frozenset(VERDICTS) - {
+    "data_not_finite",
+    "labels_do_not_fit",
+    "data_failed",
+    "layer_not_finite",
+    "disk_full",
+    "cannot_write",
+    "device_failed",
+}
+
 
 class Failure(Exception):
     """A training that failed: the name of its verdict, and the evidence in words."""
@@ -98,7 +109,8 @@ class Failure(Exception):
         cause, remedy = VERDICTS[verdict]
         self.verdict = verdict
         self.evidence = evidence
-        super().__init__(" ".join(f"{cause} ({evidence}). {remedy}".split()))
+        again = " Other flags need a new --out." if verdict in NEED_OTHER_FLAGS else ""
+        super().__init__(" ".join(f"{cause} ({evidence}). {remedy}{again}".split()))
 
 
 @contextlib.contextmanager
