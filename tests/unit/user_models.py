@@ -1,0 +1,150 @@
+"""Models and data of a user, for --model=…/user_models.py:function and --data likewise."""
+
+import numpy as np
+import tensorflow as tf
+
+SAMPLES = 320
+
+
+def model(*middle):
+    return tf.keras.Sequential(
+        [
+            tf.keras.Input((784,), dtype="float32"),
+            tf.keras.layers.Dense(16, activation="relu"),
+            *middle,
+            tf.keras.layers.Dense(10, activation="softmax", dtype="float32"),
+        ]
+    )
+
+
+def tiny():
+    return model()
+
+
+def resumable():
+    return model(tf.keras.layers.Dropout(0.3), tf.keras.layers.BatchNormalization())
+
+
+class FailsAt(tf.keras.layers.Layer):
+    """Hands its input on, and from a call in training on puts NaN into it."""
+
+    def __init__(self, call):
+        super().__init__(name="planted")
+        self.at = call
+
+    def build(self, shape):
+        self.calls = self.add_weight("calls", (), tf.int64, "zeros", trainable=False)
+
+    def call(self, inputs, training=None):
+        if not training:
+            return inputs
+        self.calls.assign_add(1)
+        return tf.where(self.calls >= self.at, tf.cast(float("nan"), inputs.dtype), inputs)
+
+
+def nan_at_step_100():
+    return model(FailsAt(100))
+
+
+def nan_at_step_5():
+    return model(FailsAt(5))
+
+
+class BadStatistic(tf.keras.layers.Layer):
+    """Assigns infinity to a weight of its own that nothing depends on."""
+
+    def build(self, shape):
+        self.statistic = self.add_weight("statistic", (), initializer="zeros", trainable=False)
+
+    def call(self, inputs, training=None):
+        if training:
+            self.statistic.assign(float("inf"))
+        return inputs
+
+
+def bad_statistic():
+    return model(BadStatistic(name="bad"))
+
+
+class Steep(tf.keras.layers.Layer):
+    """Its gradient leaves float16; its output does not."""
+
+    def __init__(self):
+        super().__init__(dtype="float32")
+
+    def call(self, inputs):
+        @tf.custom_gradient
+        def steep(values):
+            return values, lambda gradient: gradient * 1e12
+
+        return steep(inputs)
+
+
+def steep():
+    return model(tf.keras.layers.Dense(16), Steep())
+
+
+def large_activations():
+    return model(tf.keras.layers.Lambda(lambda values: values * 1000 * 1000, name="large"))
+
+
+def only_bias():
+    """A model that can learn nothing but the shares of the classes."""
+    inputs = tf.keras.Input((784,), dtype="float32")
+    nothing = tf.keras.layers.Lambda(lambda images: images[:, :1] * 0)(inputs)
+    return tf.keras.Model(inputs, tf.keras.layers.Dense(10, activation="softmax")(nothing))
+
+
+class Hungry(tf.keras.layers.Layer):
+    """Has memory for 32 examples."""
+
+    def call(self, inputs):
+        def take(values):
+            if len(values) > 32:
+                raise MemoryError("no more")
+            return values
+
+        taken = tf.numpy_function(take, [tf.stop_gradient(inputs)], inputs.dtype)
+        return inputs + 0 * tf.ensure_shape(taken, inputs.shape)
+
+
+def hungry():
+    return model(Hungry(name="hungry"))
+
+
+def _stream(image=lambda n, pixels: pixels, label=lambda n: n % 10):
+    def element(n):
+        pixels = tf.random.stateless_uniform([784], tf.stack([n, n]))
+        return image(n, pixels), label(n)
+
+    dataset = tf.data.Dataset.range(SAMPLES).map(element)
+    return dataset, dataset.take(20)
+
+
+def good_stream():
+    return _stream()
+
+
+def nan_in_a_stream():
+    return _stream(image=lambda n, pixels: tf.where(n == 70, float("nan"), pixels))
+
+
+def wrong_label_in_a_stream():
+    return _stream(label=lambda n: tf.where(n == 70, tf.constant(12, tf.int64), n % 10))
+
+
+def stream_that_raises():
+    def fail(n):
+        if n == 70:
+            raise ValueError("this file is broken")
+        return n
+
+    return _stream(label=lambda n: tf.ensure_shape(tf.numpy_function(fail, [n], tf.int64), []) % 10)
+
+
+def random_labels():
+    """Labels that nothing can be learnt from."""
+    random = np.random.default_rng(0)
+    images = random.integers(0, 256, (SAMPLES, 784), np.uint8)
+    labels = random.integers(0, 10, SAMPLES)
+    return (images, labels), (images[:50], labels[:50])
