@@ -81,8 +81,11 @@ class Checkpoints:
         self._progress.take(self._progress_text.numpy())
         for damaged, reason in reasons.items():
             warn(f"{PREFIX}-{damaged} is damaged ({reason}): going back to {PREFIX}-{number}")
-            self._delete(damaged)
-        kept = [self._prefix(n) for n in sorted(set(found) - set(reasons))]
+        # A kill while the oldest was being deleted may have left a part of it.
+        whole = [n for n in found if n <= number and Path(f"{self._prefix(n)}.index").exists()]
+        for other in set(found) - set(whole):
+            self._delete(other)
+        kept = [self._prefix(n) for n in sorted(whole)]
         # The state file may be what is damaged, or name what is no longer there.
         tf.compat.v1.train.update_checkpoint_state(
             str(self._folder),

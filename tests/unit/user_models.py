@@ -6,11 +6,11 @@ import tensorflow as tf
 SAMPLES = 320
 
 
-def model(*middle):
+def model(*middle, units=16):
     return tf.keras.Sequential(
         [
             tf.keras.Input((784,), dtype="float32"),
-            tf.keras.layers.Dense(16, activation="relu"),
+            tf.keras.layers.Dense(units, activation="relu"),
             *middle,
             tf.keras.layers.Dense(10, activation="softmax", dtype="float32"),
         ]
@@ -19,6 +19,10 @@ def model(*middle):
 
 def tiny():
     return model()
+
+
+def model_of_17():
+    return model(units=17)
 
 
 def resumable():
