@@ -95,15 +95,7 @@ def test_three_are_kept(copy):
         lambda run: file(run, 4, "index").write_bytes(b""),
         lambda run: file(run, 4, "index").unlink(),
     ],
-    ids=[
-        "data cut",
-        "data flipped",
-        "data empty",
-        "data gone",
-        "index cut",
-        "index empty",
-        "index gone",
-    ],
+    ids=["cut", "flipped", "empty", "gone", "index cut", "index empty", "index gone"],
 )
 def test_a_damaged_newest_one_falls_back(copy, damage):
     damage(copy)

@@ -18,8 +18,8 @@ WRONG_FLAGS = [
     (["--lr=0.1"], ["--lr"]),
     (["--batchsize=1"], ["--batchsize", "--batch_size"]),
     (["--polcy=auto"], ["--polcy", "--policy"]),
-    (["--resume=auto"], ["--resume"]),
-    (["--loop=fit"], ["--loop"]),
+    (["--resume=always"], ["--resume=always", "auto, never"]),
+    (["--loop=keras"], ["--loop=keras", "custom, fit"]),
     (["--noepochs"], ["--noepochs"]),
     (["--Epochs=5"], ["--Epochs"]),
     (["-epochs=5"], ["-epochs", "--epochs"]),
@@ -79,6 +79,28 @@ WRONG_FLAGS = [
     (["--loss_scale=-2"], ["--loss_scale=-2"]),
     (["--seed=-1"], ["--seed=-1"]),
     (["--seed=4294967296"], ["--seed=4294967296"]),
+    (["--checkpoint_steps=0"], ["--checkpoint_steps=0", "'epoch'"]),
+    (["--checkpoint_minutes=0"], ["--checkpoint_minutes=0", "'off'"]),
+    (["--steps_per_execution=0"], ["--steps_per_execution=0", "'auto'"]),
+    (["--accumulate_steps=0"], ["--accumulate_steps=0"]),
+    (["--early_stopping=0"], ["--early_stopping=0", "'off'"]),
+    (["--clip_norm=0"], ["--clip_norm=0", "'off'"]),
+    (["--label_smoothing=1"], ["--label_smoothing=1"]),
+    (["--validation_split=0"], ["--validation_split=0"]),
+    (["--validation_split=0.2"], ["--validation_split", "its own validation set"]),
+    (["--image_size=8"], ["--image_size", "folder of images"]),
+    (["--image_size=8x"], ["--image_size=8x"]),
+    (["--classes=1"], ["--classes=1"]),
+    (["--schedule=linear"], ["--schedule=linear", "cosine"]),
+    (["--warmup_steps=-1"], ["--warmup_steps=-1"]),
+    (["--deterministic=yes"], ["--deterministic=yes", "true or false"]),
+    (["--jit_compile", "no"], ["'no'"]),
+    (["--input=gpu"], ["--input=gpu", "device"]),
+    (["--weights=imagenet"], ["--weights=imagenet", "--model=mlp"]),
+    (["--model=resnet5"], ["--model=resnet5", "ResNet50"]),
+    (["--data=none.npz"], ["--data=none.npz", "is not there"]),
+    (["--steps_per_epoch=99"], ["--steps_per_epoch=99", "at most 16"]),
+    (["--accumulate_steps=17"], ["--accumulate_steps=17", "at most 16"]),
     (["--log_steps=0"], ["--log_steps=0"]),
     (["--train_samples=0"], ["--train_samples=0"]),
     (["--train_samples=none"], ["--train_samples=none", "all"]),
@@ -121,9 +143,14 @@ def make_file(folder):
     (folder / "out").write_text("a file")
 
 
-def make_run(folder):
+def make_other_files(folder):
     (folder / "out").mkdir()
     (folder / "out" / "summary.json").write_text("{}")
+
+
+def make_half_a_run(folder):
+    make_other_files(folder)
+    (folder / "out" / "config.json").write_text('{"flags": {}')
 
 
 def make_dangling_link(folder):
@@ -135,7 +162,8 @@ def make_dangling_link(folder):
     [
         (make_file, "out", "is not a folder"),
         (make_file, "out/run", "Not a directory"),
-        (make_run, "out", "holds a run"),
+        (make_other_files, "out", "holds files that are no run"),
+        (make_half_a_run, "out", "its config.json cannot be read"),
         (make_dangling_link, "out", "leads nowhere"),
         (lambda folder: None, "x" * 300, "name too long"),
         (lambda folder: None, "/dev/null", "is not a folder"),
@@ -239,16 +267,37 @@ def test_every_setting_of_the_contract_has_its_default():
     defaults = {name: flag.default for name, flag in declared(Settings).items()}
     assert defaults == {
         "data": "mnist",
+        "download": False,
+        "validation_split": 0.1,
         "train_samples": "all",
+        "classes": "auto",
+        "image_size": "auto",
+        "skip_broken": False,
+        "input": "auto",
         "model": "mlp",
+        "weights": "random",
         "policy": "auto",
         "loss_scale": "dynamic",
         "initial_scale": 32768,
         "growth_steps": 2000,
+        "loop": "custom",
         "epochs": 5,
+        "steps_per_epoch": "all",
         "batch_size": 128,
+        "accumulate_steps": 1,
         "learning_rate": 0.001,
+        "schedule": "constant",
+        "warmup_steps": 0,
+        "clip_norm": "off",
+        "label_smoothing": 0,
+        "early_stopping": "off",
         "seed": 0,
+        "deterministic": False,
+        "jit_compile": False,
+        "steps_per_execution": "auto",
+        "checkpoint_steps": "epoch",
+        "checkpoint_minutes": 10,
+        "resume": "auto",
         "log_steps": 100,
         "out": None,
     }

@@ -113,7 +113,7 @@ def test_another_policy_by_auto(trainer, monkeypatch):
 def test_a_flag_that_the_former_program_did_not_know():
     flags = {"clip_norm": "off", "schedule": "constant", "seed": 0}
     check_flags("run", {"flags": {"seed": 0}}, flags)
-    with pytest.raises(Mistake, match="--clip_norm was off and is 1.0"):
+    with pytest.raises(Mistake, match="--clip_norm was off and is"):
         check_flags("run", {"flags": {"seed": 0}}, {**flags, "clip_norm": 1.0})
 
 
