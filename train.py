@@ -115,15 +115,17 @@ def train(**given: Any) -> int:
     del dataset
 
     # From here on there is a run: it leaves a summary, also when it is stopped or fails.
-    stop.save_first(parts.stop)
+    stop.save_first(parts.ask_to_stop)
     folder, claim = run_folder.claim_folder(chosen.path, named=settings.out is not None)
     flags_read["out"] = str(folder)
-    resumed = None
     # Only now: a mistake is told by one line alone.
     for warning in warnings:
         log.warn(warning)
+    print(f"policy: {choice.policy} ({choice.reason})")
+    print(f"output: {folder}", flush=True)
     for note in notes:
         log.info(note)
+    resumed = monitor = None
 
     def write_summary(stopped_because: str) -> dict[str, Any]:
         content = summary.summary(choice.policy, parts, resumed, stopped_because)
@@ -131,34 +133,36 @@ def train(**given: Any) -> int:
         return content
 
     try:
-        print(f"policy: {choice.policy} ({choice.reason})")
-        print(f"output: {folder}", flush=True)
         with failures_named("the output folder"):
             checkpoints = Checkpoints(folder / "checkpoints", parts)
             resumed = resume.go_on(chosen, checkpoints, parts, given)
             content = summary.config(flags_read, choice, nvml, cpu, gpus, parts)
             run_folder.write_json(folder / run_folder.CONFIG, content)
             monitor = Monitor(folder, claim, settings.epochs, parts.feed.steps)
-            for operation in parts.loop.stateful_random_ops():
-                log.warn(
-                    f"{operation} draws random numbers whose state no checkpoint holds: a resumed "
-                    f"run will draw others; use tf.random.stateless_… or a Keras layer"
-                )
-        training = Training(settings, parts, checkpoints, monitor, stop, STARTED)
-        ended = training.run()
-        export.check_weights(parts.model)
+        ended = Training(settings, parts, checkpoints, monitor, stop, STARTED).run()
         with failures_named("saving the model"):
             monitor.close()
-            export.save_model(parts, folder / "model")
+            # A stop has its checkpoint: the summary comes first, the model where it is quick.
+            content = write_summary(ended)
+            saved = export.save(parts, folder / "model", quickly=bool(stop.signal))
             # Whoever asked for a stop up to now is answered by it.
             stopped_by = stop.last_word()
-            content = write_summary(stopped_by.name if stopped_by else ended)
+            if stopped_by:
+                content = write_summary(stopped_by.name)
     except Failure as failure:
         # The disk may be what failed; the failure itself is what is to be told.
         with contextlib.suppress(OSError):
             write_summary(failure.verdict)
         raise
+    finally:
+        if monitor:
+            monitor.close()
     print(summary.report(content, folder))
+    if not saved:
+        log.warn("there was no time to save the model: its checkpoint is saved")
+        sys.stdout.flush()
+        # The thread that still saves would hold the program up.
+        os._exit(exit_status(stopped_by))
     return exit_status(stopped_by) if stopped_by else 0
 
 

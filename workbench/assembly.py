@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from workbench import judgement
 from workbench.data.types import Dataset, Stream, count
+from workbench.errors import Mistake
 from workbench.feed import Feed, make_feeds
 from workbench.fit_loop import FitLoop
 from workbench.hardware import Gpu
@@ -23,6 +24,8 @@ from workbench.progress import Progress
 from workbench.randomness import KeyedRandomness
 from workbench.settings import Settings
 from workbench.step import TrainingStep
+from workbench.stream_feed import StreamFeed
+from workbench.user_code import describe
 from workbench.validation import Validation
 
 # Examples on which the kind of the model's output is seen.
@@ -51,6 +54,12 @@ class Parts:
     warnings: list[str]
     progress: Progress = dataclasses.field(default_factory=Progress)
 
+    def ask_to_stop(self) -> None:
+        """Let the graph call that runs end early."""
+        # Else the value might take its way through a GPU, behind the work it is to end.
+        with tf.device("CPU:0"):
+            self.stop.assign(True)
+
 
 def assemble(settings: Settings, dataset: Dataset, policy: str, gpus: Sequence[Gpu]) -> Parts:
     """Return the parts of a training on ``dataset`` under the policy that is set.
@@ -77,6 +86,13 @@ def assemble(settings: Settings, dataset: Dataset, policy: str, gpus: Sequence[G
     # On the CPU: another thread sets it, and the loop's condition reads it there.
     with tf.device("CPU:0"):
         stop = tf.Variable(False, trainable=False)
+    loop = _loop(settings, step, feed, stop)
+    warnings = ignored_compile_warning(model) + _traced(loop, settings.model)
+    if isinstance(feed, StreamFeed) and not feed.keeps_its_order():
+        warnings.append(
+            "the data comes in another order at each pass: a resumed run will not see the "
+            "examples that an uninterrupted one would"
+        )
     labels = None if isinstance(dataset.train, Stream) else dataset.train.labels
     best = model.weights if settings.early_stopping != "off" else []
     return Parts(
@@ -85,7 +101,7 @@ def assemble(settings: Settings, dataset: Dataset, policy: str, gpus: Sequence[G
         objective=objective,
         step=step,
         feed=feed,
-        loop=_loop(settings, step, feed, stop),
+        loop=loop,
         validation=Validation(step, val_feed, stop),
         stop=stop,
         data={
@@ -96,9 +112,28 @@ def assemble(settings: Settings, dataset: Dataset, policy: str, gpus: Sequence[G
             "class_names": dataset.class_names,
         },
         guess=judgement.guess(labels, objective.classes),
-        warnings=ignored_compile_warning(model),
+        warnings=warnings,
         best_weights=[tf.Variable(weight, trainable=False) for weight in best],
     )
+
+
+def _traced(loop: CustomLoop | FitLoop, model: str) -> list[str]:
+    """Trace a training step; return warnings of what a resumed run will not draw again.
+
+    Raises ``Mistake`` where the user's own model cannot be trained.
+    """
+    try:
+        operations = loop.stateful_random_ops()
+    # Whatever it is, it comes out of the user's code.
+    except Exception as error:
+        if ":" not in model:
+            raise
+        raise Mistake(f"--model={model}: a training step fails: {describe(error)}") from error
+    return [
+        f"{operation} draws random numbers whose state no checkpoint holds: a resumed run will "
+        f"draw others; use tf.random.stateless_… or a Keras layer"
+        for operation in operations
+    ]
 
 
 def _loop(

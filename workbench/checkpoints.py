@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import time
 from pathlib import Path
 
 import tensorflow as tf
@@ -47,7 +46,6 @@ class Checkpoints:
             best_weights=parts.best_weights,
         )
         self._manager: tf.train.CheckpointManager | None = None
-        self.saved_at = time.monotonic()
 
     def restore(self) -> bool:
         """Go back to the newest sound checkpoint; return False where there is none at all.
@@ -104,7 +102,6 @@ class Checkpoints:
             )
         self._progress_text.assign(self._progress.to_json())
         self._manager.save()
-        self.saved_at = time.monotonic()
 
     def _prefix(self, number: int) -> str:
         return str(self._folder / f"{PREFIX}-{number}")

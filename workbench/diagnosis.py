@@ -11,7 +11,6 @@ import tensorflow as tf
 from workbench.layers import all_layers
 from workbench.step import TrainingStep
 
-FLOAT16_MAX = 65504.0
 # Weights start below 1. Adam moves each by about the learning rate in a step, so weights this
 # large come from a learning rate that is far too high.
 HUGE_WEIGHT = 1e4
@@ -72,9 +71,10 @@ def _in_weights(model: tf.keras.Model) -> Finding:
 
 
 def _in_layers(step: TrainingStep, images: np.ndarray) -> Finding:
-    keyed = step.randomness.step(step.bad.number)
-    with _watched(step.model) as found, keyed, contextlib.suppress(_Found):
-        step.model(tf.constant(images), training=True)
+    with _watched(step.model) as found, contextlib.suppress(_Found):
+        for key, batch in _batches(step, images):
+            with step.randomness.step(key):
+                step.model(tf.constant(batch), training=True)
     if not found:
         return None
     layer, values = found
@@ -101,14 +101,25 @@ def _in_gradients(step: TrainingStep, images: np.ndarray, labels: np.ndarray) ->
         verdict = "scale_at_floor" if step.dynamic else "fixed_scale_overflow"
         skipped = step.skipped_steps.numpy()
         return verdict, f"loss scale {scale:g}, {skipped} steps skipped in all"
-    gradients = step.gradients(tf.constant(images), tf.constant(labels), step.bad.number)
-    for variable, gradient in zip(step.model.trainable_variables, gradients):
-        where = first_not_finite(gradient.numpy())
-        if where is not None:
-            value = gradient.numpy()[where]
-            return "not_finite", f"the gradient of {variable.name} is {value} at {where}"
-    norm = tf.linalg.global_norm(gradients).numpy()
-    return None if np.isfinite(norm) else ("not_finite", f"the gradient norm is {norm}")
+    norms = []
+    for (key, batch), (_, its_labels) in zip(_batches(step, images), _batches(step, labels)):
+        gradients = step.gradients(tf.constant(batch), tf.constant(its_labels), key)
+        for variable, gradient in zip(step.model.trainable_variables, gradients):
+            where = first_not_finite(gradient.numpy())
+            if where is not None:
+                value = gradient.numpy()[where]
+                return "not_finite", f"the gradient of {variable.name} is {value} at {where}"
+        norms.append(tf.linalg.global_norm(gradients).numpy())
+    if np.isfinite(norms).all():
+        return None
+    return "not_finite", f"the gradient norm is {max(norms)}"
+
+
+def _batches(step: TrainingStep, examples: np.ndarray) -> Iterator[tuple[tf.Tensor, np.ndarray]]:
+    """Give the batches of the bad step, each with the key of its random numbers."""
+    for number, start in enumerate(range(0, len(examples), step.batch_size)):
+        key = step.bad.number * step.batches + number
+        yield key, examples[start : start + step.batch_size]
 
 
 def first_not_finite(values: np.ndarray) -> tuple[int, ...] | None:
@@ -125,6 +136,9 @@ def first_not_finite(values: np.ndarray) -> tuple[int, ...] | None:
 def weight_not_finite(model: tf.keras.Model) -> str | None:
     """Return a weight of ``model`` that is not finite, in words, or None. All are looked at."""
     for variable in model.weights:
+        # Looked at where it is; brought to the host only when it is bad.
+        if not variable.dtype.is_floating or tf.reduce_all(tf.math.is_finite(variable)):
+            continue
         values = variable.numpy()
         where = first_not_finite(values)
         if where is not None:
@@ -170,8 +184,11 @@ def _watched(model: tf.keras.Model) -> Iterator[list[Any]]:
 
     for layer in layers:
         watch(layer)
+    # Layers inside a tf.function of the user's show their values only when it runs eagerly.
+    tf.config.run_functions_eagerly(True)
     try:
         yield found
     finally:
+        tf.config.run_functions_eagerly(False)
         for layer in layers:
             del layer.call

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from concurrent.futures import ThreadPoolExecutor, TimeoutError
 from pathlib import Path
 
 import tensorflow as tf
@@ -10,6 +11,10 @@ import tensorflow as tf
 from workbench.assembly import Parts
 from workbench.diagnosis import weight_not_finite
 from workbench.verdicts import Failure
+
+# Docker kills a container ten seconds after it asked it to stop, and a deep model takes longer
+# to save than that.
+QUICKLY_S = 4.0
 
 
 def check_weights(model: tf.keras.Model) -> None:
@@ -35,6 +40,9 @@ def save_model(parts: Parts, folder: Path) -> None:
         return {"probabilities": objective.probabilities(model(inputs, training=False))}
 
     partial, former = (folder.with_name(folder.name + end) for end in (".tmp", ".old"))
+    # What a killed program left.
+    shutil.rmtree(partial, ignore_errors=True)
+    shutil.rmtree(former, ignore_errors=True)
     try:
         model.save(partial, include_optimizer=False, signatures={"serving_default": serve})
         if folder.exists():
@@ -44,3 +52,21 @@ def save_model(parts: Parts, folder: Path) -> None:
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
+
+
+def save(parts: Parts, folder: Path, *, quickly: bool) -> bool:
+    """Save the model as :func:`save_model` does; return whether it was saved.
+
+    Where it must be done ``quickly`` it is given up after ``QUICKLY_S``: the saving then still
+    goes on in a thread, and the program must be ended.
+    """
+    check_weights(parts.model)
+    if not quickly:
+        save_model(parts, folder)
+        return True
+    saving = ThreadPoolExecutor(1).submit(save_model, parts, folder)
+    try:
+        saving.result(timeout=QUICKLY_S)
+    except TimeoutError:
+        return False
+    return True

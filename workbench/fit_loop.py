@@ -83,14 +83,30 @@ class _FitModel(tf.keras.Model):
 
     @tf.function
     def train_step(self, data: tuple[tf.Tensor, tf.Tensor]) -> dict[str, tf.Tensor]:
-        """Train on a batch of the feed; do nothing once it is told to stop."""
+        """Train on a batch of the feed."""
         images, labels = data
-        if not self._stop and not self._step.hopeless():
-            result = self._step(self._feed.prepare(images), labels)
-            examples = tf.shape(labels, tf.int64)[0]
-            sums = window.with_step(self._window, result, examples, tf.zeros([], tf.float64))
-            for variable, value in zip(self._window, sums):
-                variable.assign(value)
+        result = self._step(self._feed.prepare(images), labels)
+        examples = tf.shape(labels, tf.int64)[0]
+        sums = window.with_step(self._window, result, examples, tf.zeros([], tf.float64))
+        for variable, value in zip(self._window, sums):
+            variable.assign(value)
+        return {"loss": result.loss}
+
+    def make_train_function(self, force: bool = False) -> Callable[[Any], dict[str, tf.Tensor]]:
+        """Return what Keras calls for ``steps_per_execution`` steps."""
+        if self.train_function is None or force:
+            self.train_function = self._train_call
+        return self.train_function
+
+    @tf.function
+    def _train_call(self, iterator: Any) -> dict[str, tf.Tensor]:
+        # Keras's own would fetch every batch of the call, also once it is told to stop.
+        step = tf.zeros([], tf.int64)
+        while step < self._steps_per_execution and not self._stop and not self._step.hopeless():
+            batch, waited = self._feed.fetch(iterator)
+            self._window.waited.assign_add(waited)
+            self.train_step(batch)
+            step += 1
         return {"loss": self._window.last_loss}
 
     def take_window(self) -> Window:

@@ -15,6 +15,7 @@ class ImageCache:
 
     def __init__(self, files: Files, budget: int) -> None:
         self._files = files
+        self.shape = files.shape
         self._left = budget
         self._kept: dict[int, np.ndarray] = {}
         self._lock = threading.Lock()
@@ -23,7 +24,7 @@ class ImageCache:
         """Return an image (H, W, C) uint8; several threads may read at once."""
         image = self._kept.get(index)
         if image is None:
-            height, width, channels = self._files.shape
+            height, width, channels = self.shape
             image = read_image(self._files.paths[index], (height, width), channels)
             with self._lock:
                 if index not in self._kept and image.nbytes <= self._left:

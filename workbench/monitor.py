@@ -97,7 +97,7 @@ class Monitor:
         log.warn(text)
 
     def close(self) -> None:
-        """Write what is left and close the files; end the line of a bar that stopped midway."""
+        """Write what is left and close the event files; end the line of a bar. Once is enough."""
         self._end_bar()
         self._lines.flush()
         self._train.close()

@@ -84,6 +84,12 @@ class Objective:
             losses = tf.where(known, losses, float("nan"))
         return losses
 
+    def fits(self, labels: tf.Tensor) -> tf.Tensor:
+        """Tell whether all ``labels`` are those of a class, or finite: bool."""
+        if labels.dtype.is_integer:
+            return tf.reduce_all((labels >= 0) & (labels < self.classes))
+        return tf.reduce_all(tf.math.is_finite(labels))
+
     def correct(self, labels: tf.Tensor, outputs: tf.Tensor) -> tf.Tensor:
         """Return 1 for each example whose most probable class is its label, else 0: float32."""
         if self.kind in (PROBABILITIES, LOGITS):

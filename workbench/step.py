@@ -32,7 +32,7 @@ class BadStep(NamedTuple):
     """The last skipped step, for the diagnosis: variables that are written only then."""
 
     number: tf.Variable  # int64, from 0
-    images: tf.Variable  # float32 or int64, the first batch of the step
+    images: tf.Variable  # float32 or int64, all batches of the step
     labels: tf.Variable
 
 
@@ -100,6 +100,7 @@ class TrainingStep(tf.Module):
         self._apply(gradients, variables, finite)
         if not finite:
             self._take_back(before, number, images, labels)
+            self._give_up_on_wrong_data(images, labels)
         return StepResult(loss, correct, grad_norm, finite)
 
     def gradients(self, images: tf.Tensor, labels: tf.Tensor, number: tf.Tensor) -> list[tf.Tensor]:
@@ -168,6 +169,11 @@ class TrainingStep(tf.Module):
         return loss, correct, [tf.convert_to_tensor(gradient) for gradient in gradients]
 
     def _count(self, finite: tf.Tensor, finite_loss: tf.Tensor) -> None:
+        # Beside the counts: only the booleans need to come from a GPU.
+        with tf.device("CPU:0"):
+            self._count_on_cpu(finite, finite_loss)
+
+    def _count_on_cpu(self, finite: tf.Tensor, finite_loss: tf.Tensor) -> None:
         self.applied_steps.assign_add(tf.cast(finite, tf.int64))
         self.skipped_steps.assign_add(tf.cast(~finite, tf.int64))
         # A smaller scale mends gradients that overflow. It does not mend the loss itself.
@@ -184,9 +190,20 @@ class TrainingStep(tf.Module):
             # is finite and only their norm, or the loss, is not.
             marked = gradients[0] + tf.where(finite, 0.0, float("nan"))
             self.optimizer.apply_gradients(zip([marked, *gradients[1:]], variables))
-        elif finite:
-            # A LossScaleOptimizer with a fixed scale would apply whatever it is given.
-            self.optimizer.apply_gradients(zip(gradients, variables))
+        else:
+            # A LossScaleOptimizer with a fixed scale would apply whatever it is given. Under a
+            # distribution strategy the condition must stand outside of the replicas.
+            context = tf.distribute.get_replica_context()
+            context.merge_call(self._apply_where, args=(gradients, finite))
+
+    def _apply_where(
+        self, strategy: tf.distribute.Strategy, gradients: list[tf.Tensor], finite: tf.Tensor
+    ) -> None:
+        def apply_in_replica(gradients: list[tf.Tensor]) -> None:
+            self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables))
+
+        if strategy.experimental_local_results(finite)[0]:
+            strategy.extended.call_for_each_replica(apply_in_replica, args=(gradients,))
 
     def _take_back(
         self, before: list[tf.Tensor], number: tf.Tensor, images: tf.Tensor, labels: tf.Tensor
@@ -194,8 +211,16 @@ class TrainingStep(tf.Module):
         for variable, value in zip(self._written_forward, before):
             variable.assign(value)
         self.bad.number.assign(number)
-        self.bad.images.assign(images[: self.batch_size])
-        self.bad.labels.assign(labels[: self.batch_size])
+        self.bad.images.assign(images)
+        self.bad.labels.assign(labels)
+
+    def _give_up_on_wrong_data(self, images: tf.Tensor, labels: tf.Tensor) -> None:
+        """Make the step hopeless where the data is at fault: that is no overflow."""
+        right = self.objective.fits(labels)
+        if images.dtype.is_floating:
+            right &= tf.reduce_all(tf.math.is_finite(images))
+        if not right:
+            self.skips_without_remedy.assign(SKIPS_ALLOWED_SCALED + 1)
 
 
 def penalty(model: tf.keras.Model) -> tf.Tensor | float:

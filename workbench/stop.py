@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from typing import Any
+from typing import Any, Callable
 
 # SIGHUP is what a lost terminal sends: an SSH session that broke off.
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -22,7 +22,7 @@ class StopRequest:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._signal: signal.Signals | None = None
-        self._variable: Any = None
+        self._ask: Callable[[], Any] | None = None
 
     def listen(self) -> None:
         """Take over these signals; call once, from the main thread.
@@ -38,10 +38,10 @@ class StopRequest:
                 signal.signal(number, lambda *_: None)
         threading.Thread(target=self._watch, args=(reader,), daemon=True).start()
 
-    def save_first(self, variable: Any) -> None:
-        """From now on a signal sets ``variable``, a bool ``tf.Variable``, instead of exiting."""
+    def save_first(self, ask: Callable[[], Any]) -> None:
+        """From now on a signal calls ``ask``, from another thread, instead of exiting."""
         with self._lock:
-            self._variable = variable
+            self._ask = ask
 
     def last_word(self) -> signal.Signals | None:
         """Return the signal that asked to stop, or None; later ones change nothing any more."""
@@ -58,10 +58,10 @@ class StopRequest:
         while True:
             number = signal.Signals(os.read(reader, 1)[0])
             with self._lock:
-                if self._variable is None:
+                if self._ask is None:
                     os._exit(exit_status(number))
                 self._signal = self._signal or number
-                self._variable.assign(True)
+                self._ask()
 
 
 def exit_status(number: signal.Signals) -> int:

@@ -12,8 +12,10 @@ from tensorflow.python.framework.config import is_op_determinism_enabled
 from workbench.data.order import epoch_order
 from workbench.data.types import Arrays, Files, Split, Stream, count
 from workbench.device_feed import scaled
+from workbench.errors import Mistake
 from workbench.image_cache import ImageCache
 from workbench.memory import available_memory
+from workbench.verdicts import gist
 
 # The share of the memory that is left which decoded images may take.
 CACHE_SHARE = 0.25
@@ -36,17 +38,20 @@ class StreamFeed:
         seed: int | None,
         steps: int | str,
     ) -> None:
-        self._split = split
         self._shape = shape
         self._seed = seed
         self.steps = steps_of(split, examples_per_step) if steps == "all" else steps
         self.examples_per_step = examples_per_step
-        self._examples = self._user_examples if isinstance(split, Stream) else self._ordered
-        if isinstance(split, Arrays):
-            with tf.device("CPU:0"):
-                self._images, self._labels = tf.constant(split.images), tf.constant(split.labels)
-        elif isinstance(split, Files):
-            self._labels = tf.constant(split.labels)
+        # Not the split itself: arrays are in memory once.
+        self._count = count(split)
+        self._stream = split.dataset if isinstance(split, Stream) else None
+        self._cache = None
+        with tf.device("CPU:0"):
+            if isinstance(split, Arrays):
+                self._images = tf.constant(split.images)
+            if not isinstance(split, Stream):
+                self._labels = tf.constant(split.labels)
+        if isinstance(split, Files):
             self._cache = ImageCache(split, int(CACHE_SHARE * available_memory()))
         images, labels = self.dataset(0, 0).element_spec
         self.input_dtype = tf.float32 if images.dtype == tf.uint8 else images.dtype
@@ -56,7 +61,7 @@ class StreamFeed:
 
     def start(self, epoch: int, first: int) -> Any:
         """Return what :meth:`next` needs for the steps from ``first`` on: an iterator."""
-        if not (isinstance(self._split, Stream) and self._split.count is None):
+        if self._stream is None or self._count is not None:
             return iter(self.dataset(epoch, first))
         # A stream without an end goes on where the last epoch left it.
         position = epoch * self.steps + first
@@ -67,12 +72,17 @@ class StreamFeed:
 
     def next(self, iterator: Any, step: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         """Return images, labels, and the seconds waited (float64) of the next step."""
+        (images, labels), waited = self.fetch(iterator)
+        return self.prepare(images), labels, waited
+
+    def fetch(self, iterator: Any) -> tuple[tuple[tf.Tensor, tf.Tensor], tf.Tensor]:
+        """Return the next batch of :meth:`dataset`, and the seconds waited for it: float64."""
         before = _now()
         with tf.control_dependencies([before]):
             images, labels = iterator.get_next()
         with tf.control_dependencies([images, labels]):
             waited = _now() - before
-        return self.prepare(images), labels, waited
+        return (images, labels), waited
 
     def prepare(self, images: tf.Tensor) -> tf.Tensor:
         """Return a batch of :meth:`dataset` as the model takes it."""
@@ -86,40 +96,54 @@ class StreamFeed:
         options.deterministic = True
         return batches.with_options(options).prefetch(tf.data.AUTOTUNE)
 
-    def _ordered(self, epoch: int, start: int) -> tf.data.Dataset:
-        count = len(self._split)
-        order = (np.arange(count) if self._seed is None else epoch_order(self._seed, epoch, count))[
-            start : self.steps * self.examples_per_step
-        ]
-        index = tf.data.Dataset.from_tensor_slices(order)
-        if isinstance(self._split, Files):
-            examples = index.map(self._decode, num_parallel_calls=tf.data.AUTOTUNE)
+    def keeps_its_order(self) -> bool:
+        """Tell whether two passes begin with the same example; a user's shuffle may differ."""
+        if self._stream is None:
+            return True
+        first, second = (next(iter(self._stream.take(1)))[0] for _ in range(2))
+        return bool(tf.reduce_all(first == second))
+
+    def _examples(self, epoch: int, start: int) -> tf.data.Dataset:
+        """Return the batches of ``epoch`` from the example ``start`` on."""
+        if self._stream is not None:
+            return self._of_user(epoch, start)
+        order = np.arange(self._count)
+        if self._seed is not None:
+            order = epoch_order(self._seed, epoch, self._count)
+        rows = tf.data.Dataset.from_tensor_slices(
+            order[start : self.steps * self.examples_per_step]
+        )
+        if self._cache is not None:
+            examples = rows.map(self._decode, num_parallel_calls=tf.data.AUTOTUNE)
             return examples.batch(self.examples_per_step)
-        return index.batch(self.examples_per_step).map(
+        return rows.batch(self.examples_per_step).map(
             lambda rows: (tf.gather(self._images, rows), tf.gather(self._labels, rows)),
             num_parallel_calls=tf.data.AUTOTUNE,
         )
 
     def _decode(self, row: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         (image,) = tf.numpy_function(lambda i: [self._cache.read(int(i))], [row], [tf.uint8])
-        image.set_shape(self._split.shape)
+        image.set_shape(self._cache.shape)
         return image, tf.gather(self._labels, row)
 
-    def _user_examples(self, epoch: int, start: int) -> tf.data.Dataset:
-        dataset, count = self._split.dataset, self._split.count
+    def _of_user(self, epoch: int, start: int) -> tf.data.Dataset:
         size = self.examples_per_step
-        if count is None:
-            dataset = dataset.repeat().skip(epoch * self.steps * size + start)
-        else:
-            dataset = dataset.take(self.steps * size).skip(start)
-        return dataset.map(_plain_types, num_parallel_calls=tf.data.AUTOTUNE).batch(size)
+        if self._count is None:
+            endless = self._stream.repeat()
+            return endless.skip(epoch * self.steps * size + start).batch(size)
+        return self._stream.take(self.steps * size).skip(start).batch(size)
 
 
 def steps_of(split: Split, examples_per_step: int) -> int:
     """Return the steps in an epoch; a user's stream of unknown length is read once for it."""
     examples = count(split)
     if examples is None:
-        examples = int(split.dataset.reduce(np.int64(0), lambda number, *_: number + 1))
+        try:
+            examples = int(split.dataset.reduce(np.int64(0), lambda number, *_: number + 1))
+        except tf.errors.OpError as error:
+            raise Mistake(
+                f"--data: the validation set cannot be read to its end: {gist(error.message)}"
+            ) from error
     return -(-examples // examples_per_step)
 
 
@@ -129,13 +153,3 @@ def _now() -> tf.Tensor:
     if is_op_determinism_enabled():
         return tf.reshape(tf.numpy_function(time.time, [], tf.float64), [])
     return tf.timestamp()
-
-
-def _plain_types(image: tf.Tensor, label: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return an example in the types that a step takes: see ``Arrays``."""
-    if image.dtype.is_floating:
-        image = tf.cast(image, tf.float32)
-    elif image.dtype != tf.uint8:
-        image = tf.cast(image, tf.int64)
-    label = tf.cast(label, tf.float32 if label.shape.rank else tf.int64)
-    return image, label

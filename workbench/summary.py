@@ -112,8 +112,7 @@ def images_per_second(progress: Progress) -> float | None:
 def input_wait_share(progress: Progress) -> float:
     """Return the share of the epochs' wall time in which the loop had to wait for its input.
 
-    With the data on the device that is the time to make the order and bring it there. Keras's
-    fit does not tell: there it is the time to set the input up.
+    With the data on the device that is the time to make the order and bring it there.
     """
     seconds = sum(progress.seconds_per_epoch) + progress.seconds_in_epoch
     return progress.input_seconds / seconds if seconds else 0.0

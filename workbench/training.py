@@ -8,6 +8,7 @@ from typing import Any
 
 from workbench import judgement
 from workbench.assembly import Parts
+from workbench.calls import CallPlan
 from workbench.checkpoints import Checkpoints
 from workbench.diagnosis import batch_size_that_fits, diagnose
 from workbench.export import check_weights
@@ -18,9 +19,7 @@ from workbench.stop import StopRequest
 from workbench.verdicts import Failure, failures_named
 from workbench.window import NOTHING, Window, joined, means
 
-# A graph call of slow steps ends after about this time: it is reported, and a checkpoint by
-# time is possible.
-SECONDS_IN_CALL = 10.0
+# Warnings of overflow in a run; all of them are in metrics.jsonl.
 OVERFLOWS_TOLD = 5
 
 
@@ -42,13 +41,13 @@ class Training:
         self.step = parts.step
         self.progress = parts.progress
         self.steps_per_epoch = parts.feed.steps
+        self.calls = CallPlan(settings, parts.feed.steps)
         self.checkpoints = checkpoints
         self.monitor = monitor
         self.stop = stop
         self.started = started
         self._earlier = self.progress.seconds
         self._clock = time.perf_counter()
-        self._seconds_per_step = 0.0
         self._overflows_told = 0
 
     def run(self) -> str:
@@ -60,6 +59,9 @@ class Training:
             if self._is_early_enough():
                 return self._ended("early_stopping")
             self._lap()
+            if not self.progress.log_window.steps:
+                # What came between two windows, a validation or a checkpoint, is in none.
+                self.progress.log_seconds = 0.0
             if not self._train_epoch() or not self._validate():
                 self._save()
                 return self.stop.signal.name
@@ -80,29 +82,15 @@ class Training:
         return not self.stop.signal
 
     def _last_of_call(self, step: int) -> int:
-        """Return the step of the epoch, exclusive, up to which a graph call from ``step`` goes.
-
-        Calls end with the log window, and where a checkpoint is due.
-        """
-        settings = self.settings
-        ends = [self.steps_per_epoch, step - step % settings.log_steps + settings.log_steps]
-        if settings.checkpoint_steps != "epoch":
-            applied = self.step.applied_steps.numpy().item()
-            ends.append(step + settings.checkpoint_steps - applied % settings.checkpoint_steps)
-        if settings.steps_per_execution != "auto":
-            ends.append(step + settings.steps_per_execution)
-        if self._seconds_per_step:
-            ends.append(step + max(1, int(SECONDS_IN_CALL / self._seconds_per_step)))
-        return min(ends)
+        return self.calls.last_of_call(step, self.step.applied_steps.numpy().item())
 
     def _after_call(self, window: Window) -> bool:
         """Take in what a graph call did; return False to end the epoch's calls."""
         progress = self.progress
         if window.steps:
-            self._seconds_per_step = self._lap() / window.steps
-            progress.first_loss = (
-                window.first_loss if progress.first_loss is None else progress.first_loss
-            )
+            self.calls.took(window.steps, self._lap())
+            if progress.first_loss is None and window.applied:
+                progress.first_loss = window.first_loss
             progress.step_in_epoch += window.steps
             progress.input_seconds += window.waited
             progress.epoch_window = joined(progress.epoch_window, window)
@@ -126,7 +114,9 @@ class Training:
                 self._log(hopeless)
             if hopeless:
                 raise Failure(*diagnose(self.step))
-            if not whole and not self.stop.signal and self._checkpoint_is_due(window):
+            applied = self.step.applied_steps.numpy().item()
+            due = self.calls.checkpoint_is_due(applied, applied - window.applied)
+            if due and not whole and not self.stop.signal:
                 self._save()
         return not self.stop.signal
 
@@ -168,7 +158,9 @@ class Training:
             self.monitor.epoch(metrics, result.loss, result.accuracy, gap_opened=opened)
         if not math.isfinite(result.loss):
             self.monitor.warn(f"epoch {number}: the validation loss is {result.loss}")
-        evidence = judgement.diverged(metrics["loss"], progress.first_loss, self.parts.guess)
+        evidence = progress.first_loss is not None and judgement.diverged(
+            metrics["loss"], progress.first_loss, self.parts.guess
+        )
         if evidence:
             raise Failure("diverged", f"epoch {number}: {evidence}")
         if self.parts.best_weights and progress.best_epoch == number:
@@ -184,9 +176,13 @@ class Training:
     def _ended(self, why: str) -> str:
         progress, steps = self.progress, self.step.applied_steps.numpy().item()
         if not steps:
-            verdict, evidence = diagnose(self.step)
             # Under dynamic scaling the scale may still be on its way down.
-            raise Failure("nothing_applied" if self.step.dynamic else verdict, evidence)
+            if self.step.dynamic or self.step.bad.number < 0:
+                scale = f"loss scale {self.step.loss_scale():g}"
+                raise Failure(
+                    "nothing_applied", f"{self.step.skipped_steps.numpy()} steps, {scale}"
+                )
+            raise Failure(*diagnose(self.step))
         evidence = judgement.does_not_move(
             progress.train_losses,
             progress.train_accuracy,
@@ -212,18 +208,11 @@ class Training:
         patience, best = self.settings.early_stopping, self.progress.best_epoch
         return patience != "off" and best is not None and self.progress.epoch - best >= patience
 
-    def _checkpoint_is_due(self, window: Window) -> bool:
-        every, minutes = self.settings.checkpoint_steps, self.settings.checkpoint_minutes
-        applied = self.step.applied_steps.numpy().item()
-        if every != "epoch" and applied // every > (applied - window.applied) // every:
-            return True
-        age = time.monotonic() - self.checkpoints.saved_at
-        return minutes != "off" and age >= minutes * 60.0
-
     def _save(self) -> None:
         check_weights(self.step.model)
         with failures_named("writing a checkpoint"):
             self.checkpoints.save()
+        self.calls.saved()
 
     def _lap(self) -> float:
         """Return the seconds since the last call; count them."""

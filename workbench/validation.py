@@ -42,10 +42,12 @@ class Validation(tf.Module):
             images, labels, _ = self._feed.next(cursor, step)
             outputs = self._step.model(images, training=False)
             # Sums in float64: the mean does not depend on how the set is cut into batches.
-            loss_sum += tf.reduce_sum(tf.cast(objective.losses(labels, outputs), tf.float64))
+            examples = tf.shape(labels, tf.int64)[0]
+            # The model's own losses may be those of this batch: an activity regularizer.
+            own = tf.cast(penalty(self._step.model), tf.float64) * tf.cast(examples, tf.float64)
+            loss_sum += own + tf.reduce_sum(tf.cast(objective.losses(labels, outputs), tf.float64))
             correct += tf.reduce_sum(tf.cast(objective.correct(labels, outputs), tf.float64))
-            seen += tf.shape(labels, tf.int64)[0]
+            seen += examples
             step += 1
-        examples = tf.cast(tf.maximum(seen, 1), tf.float64)
-        own = tf.cast(penalty(self._step.model), tf.float64)
-        return loss_sum / examples + own, correct / examples, seen, step
+        all_examples = tf.cast(tf.maximum(seen, 1), tf.float64)
+        return loss_sum / all_examples, correct / all_examples, seen, step

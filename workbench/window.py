@@ -23,7 +23,7 @@ class Window(NamedTuple):
     correct: Any  # float64
     norm_sum: Any  # float64, over steps
     waited: Any  # float64, seconds in which the loop waited for its input
-    first_loss: Any  # float32, of the first step, applied or not
+    first_loss: Any  # float32, of the first applied step
     last_loss: Any  # float32, of the last step, applied or not
     last_norm: Any  # float32
 
@@ -54,7 +54,7 @@ def with_step(window: Window, result: StepResult, examples: tf.Tensor, waited: t
         correct=window.correct + if_applied(result.correct, tf.float64),
         norm_sum=window.norm_sum + if_applied(result.grad_norm, tf.float64),
         waited=window.waited + waited,
-        first_loss=tf.where(tf.equal(window.steps, 0), result.loss, window.first_loss),
+        first_loss=tf.where(tf.equal(window.applied, 0), result.loss, window.first_loss),
         last_loss=result.loss,
         last_norm=result.grad_norm,
     )
@@ -71,7 +71,9 @@ def joined(first: Window, second: Window) -> Window:
         return first if first.steps else second
     sums = Window(*(a + b for a, b in zip(first, second)))
     return sums._replace(
-        first_loss=first.first_loss, last_loss=second.last_loss, last_norm=second.last_norm
+        first_loss=first.first_loss if first.applied else second.first_loss,
+        last_loss=second.last_loss,
+        last_norm=second.last_norm,
     )
 
 
