@@ -115,7 +115,6 @@ def train(**given: Any) -> int:
     del dataset
 
     # From here on there is a run: it leaves a summary, also when it is stopped or fails.
-    stop.save_first(parts.ask_to_stop)
     folder, claim = run_folder.claim_folder(chosen.path, named=settings.out is not None)
     flags_read["out"] = str(folder)
     # Only now: a mistake is told by one line alone.
@@ -139,6 +138,7 @@ def train(**given: Any) -> int:
             content = summary.config(flags_read, choice, nvml, cpu, gpus, parts)
             run_folder.write_json(folder / run_folder.CONFIG, content)
             monitor = Monitor(folder, claim, settings.epochs, parts.feed.steps)
+        stop.save_first(parts.ask_to_stop)
         ended = Training(settings, parts, checkpoints, monitor, stop, STARTED).run()
         with failures_named("saving the model"):
             monitor.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from typing import Any, Iterator
 
 import numpy as np
@@ -11,6 +12,8 @@ import tensorflow as tf
 from workbench.layers import all_layers
 from workbench.step import TrainingStep
 
+# A machine that swaps would look for a fitting batch for ever.
+SEARCH_S = 20.0
 # Weights start below 1. Adam moves each by about the learning rate in a step, so weights this
 # large come from a learning rate that is far too high.
 HUGE_WEIGHT = 1e4
@@ -108,7 +111,10 @@ def _in_gradients(step: TrainingStep, images: np.ndarray, labels: np.ndarray) ->
             where = first_not_finite(gradient.numpy())
             if where is not None:
                 value = gradient.numpy()[where]
-                return "not_finite", f"the gradient of {variable.name} is {value} at {where}"
+                return "not_finite", (
+                    f"the gradient of {variable.name} is {value} at {where}; the batch reaches "
+                    f"{np.abs(images).max(initial=0):.3g}"
+                )
         norms.append(tf.linalg.global_norm(gradients).numpy())
     if np.isfinite(norms).all():
         return None
@@ -148,8 +154,8 @@ def weight_not_finite(model: tf.keras.Model) -> str | None:
 
 def batch_size_that_fits(step: TrainingStep) -> int | None:
     """Return the greatest of batch_size / 2, / 4, … whose gradients fit in memory, or None."""
-    size = step.batch_size // 2
-    while size:
+    size, started = step.batch_size // 2, time.monotonic()
+    while size and time.monotonic() - started < SEARCH_S:
         try:
             step.gradients(*step.example_batch(size), tf.constant(0, tf.int64))
             return size

@@ -9,9 +9,9 @@ import numpy as np
 
 # A mean over an epoch this many times the loss of an untrained model is no noise.
 DIVERGED_TIMES = 10.0
-# Below this share of a change the loss has not moved at all, since the first step or the first
-# epoch; that shows in few steps.
-STILL, STILL_STEPS = 1e-3, 16
+# Below this share of a change since the first epoch the loss has not moved at all; nor where it
+# is the same for the first batch and the epoch. Either shows in few steps.
+STILL, SAME, STILL_STEPS = 1e-3, 1e-5, 16
 # No better than guessing after this many steps: within 1 % of the loss of a guess.
 GUESS, GUESS_STEPS = 0.99, 200
 
@@ -64,9 +64,10 @@ def does_not_move(
     # A guess may score a little more by chance.
     if loss is None or accuracy is None or accuracy > guessed.accuracy * 1.1:
         return None
-    # One batch tells little where the loss is not the same for all of them: epochs tell more.
-    before = [first_loss, *(each for each in losses[:-1] if each is not None)]
-    still = steps >= STILL_STEPS and any(abs(loss - one) < STILL * abs(one) for one in before[:2])
+    still = steps >= STILL_STEPS and (
+        abs(loss - first_loss) < SAME * abs(first_loss)
+        or (len(losses) > 1 and losses[0] is not None and abs(loss - losses[0]) < STILL * loss)
+    )
     guessing = steps >= GUESS_STEPS and loss >= GUESS * guessed.loss
     if not (still or guessing):
         return None

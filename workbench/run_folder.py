@@ -20,6 +20,8 @@ DOCKER_MARK = Path("/.dockerenv")
 # The first file of every run; it is locked as long as the run lives.
 CLAIM = "metrics.jsonl"
 CONFIG = "config.json"
+# What may be there before the config is.
+BEFORE_CONFIG = {CLAIM, f"{CONFIG}.tmp", "summary.json"}
 
 
 class Choice(NamedTuple):
@@ -40,6 +42,10 @@ def choose_folder(out: str | None, model: str, resume: str) -> Choice:
         folder = RUNS / f"{time.strftime('%Y%m%d-%H%M%S')}-{name}"
     else:
         folder = Path(os.path.abspath(os.path.expanduser(out)))
+    if re.search(r"[*?\[\]\\]", str(folder)):
+        raise Mistake(
+            f"--out={folder}: TensorFlow takes * ? [ ] and \\ for patterns: leave them out"
+        )
     try:
         former = None
         if _is_folder(folder) and not _holds_nothing(folder):
@@ -55,11 +61,9 @@ def choose_folder(out: str | None, model: str, resume: str) -> Choice:
 
 
 def _holds_nothing(folder: Path) -> bool:
-    """Tell whether ``folder`` is empty, or all that a killed run made of it is its claim."""
-    entries = list(folder.iterdir())
-    return not entries or (
-        [entry.name for entry in entries] == [CLAIM] and not entries[0].stat().st_size
-    )
+    """Tell whether ``folder`` is empty, or a run was ended in it before it really began."""
+    names = {entry.name for entry in folder.iterdir()}
+    return not names or (CLAIM in names and names <= BEFORE_CONFIG)
 
 
 def _former_run(folder: Path, resume: str) -> dict[str, Any]:
@@ -71,7 +75,7 @@ def _former_run(folder: Path, resume: str) -> dict[str, Any]:
         former["flags"].items(), former["data"].items(), former["policy"]
     except FileNotFoundError:
         raise Mistake(f"--out={folder} holds files that are no run: name a new folder") from None
-    except (ValueError, KeyError, AttributeError, TypeError) as error:
+    except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
         raise Mistake(
             f"--out={folder}: its {CONFIG} cannot be read ({type(error).__name__}: {error}): "
             f"name a new folder"

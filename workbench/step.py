@@ -216,16 +216,20 @@ class TrainingStep(tf.Module):
 
     def _give_up_on_wrong_data(self, images: tf.Tensor, labels: tf.Tensor) -> None:
         """Make the step hopeless where the data is at fault: that is no overflow."""
-        right = self.objective.fits(labels)
-        if images.dtype.is_floating:
-            right &= tf.reduce_all(tf.math.is_finite(images))
-        if not right:
+        if not (self.objective.fits(labels) & all_finite(images)):
             self.skips_without_remedy.assign(SKIPS_ALLOWED_SCALED + 1)
 
 
 def penalty(model: tf.keras.Model) -> tf.Tensor | float:
     """Return the sum of the model's own losses, such as L2 on weights: float32, 0 without any."""
     return tf.add_n([tf.cast(loss, tf.float32) for loss in model.losses]) if model.losses else 0.0
+
+
+def all_finite(images: tf.Tensor) -> tf.Tensor:
+    """Tell whether all values are finite: bool; of integers they are."""
+    if not images.dtype.is_floating:
+        return tf.constant(True)
+    return tf.reduce_all(tf.math.is_finite(images))
 
 
 def _any_shape(dtype: tf.DType) -> tf.Variable:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from typing import Any, Callable
 
 # SIGHUP is what a lost terminal sends: an SSH session that broke off.
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+# A logout may send two of them at once; whoever asks again after this time means it.
+PATIENCE_S = 2.0
 
 
 class StopRequest:
@@ -16,7 +19,8 @@ class StopRequest:
 
     A Python signal handler runs only when the main thread leaves the graph call. The wake-up
     descriptor is written by the handler in C, so a thread can act while the call still runs.
-    Until :meth:`save_first` there is nothing to save: a signal ends the program at once.
+    Until :meth:`save_first` there is nothing to save: a signal ends the program at once. So
+    does another one that comes later than ``PATIENCE_S``: what is to end hangs.
     """
 
     def __init__(self) -> None:
@@ -55,15 +59,21 @@ class StopRequest:
         return self._signal
 
     def _watch(self, reader: int) -> None:
+        asked_at = None
         while True:
-            number = signal.Signals(os.read(reader, 1)[0])
+            number = os.read(reader, 1)[0]
+            # A user's code may have handlers for other signals.
+            if number not in SIGNALS:
+                continue
             with self._lock:
-                if self._ask is None:
+                late = asked_at is not None and time.monotonic() - asked_at > PATIENCE_S
+                if self._ask is None or late:
                     os._exit(exit_status(number))
-                self._signal = self._signal or number
+                self._signal = self._signal or signal.Signals(number)
+                asked_at = asked_at or time.monotonic()
                 self._ask()
 
 
-def exit_status(number: signal.Signals) -> int:
+def exit_status(number: int) -> int:
     """Return the exit status of a program ended by signal ``number``: 143 for SIGTERM."""
     return 128 + number

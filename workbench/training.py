@@ -21,6 +21,8 @@ from workbench.window import NOTHING, Window, joined, means
 
 # Warnings of overflow in a run; all of them are in metrics.jsonl.
 OVERFLOWS_TOLD = 5
+# A run whose last steps, this many, were skipped without remedy would not have gone on.
+PENDING_AT_END = 3
 
 
 class Training:
@@ -145,6 +147,8 @@ class Training:
         self._lap()
         if result is None:
             return False
+        if result.wrong_step is not None:
+            raise Failure(result.wrong, f"step {result.wrong_step + 1} of validation")
         check_weights(self.step.model)
         metrics = self._metrics(progress.epoch_window, progress.seconds_in_epoch)
         progress.val_loss, progress.val_accuracy = result.loss, result.accuracy
@@ -182,6 +186,8 @@ class Training:
                 raise Failure(
                     "nothing_applied", f"{self.step.skipped_steps.numpy()} steps, {scale}"
                 )
+            raise Failure(*diagnose(self.step))
+        if self.step.skips_without_remedy >= PENDING_AT_END:
             raise Failure(*diagnose(self.step))
         evidence = judgement.does_not_move(
             progress.train_losses,

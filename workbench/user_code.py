@@ -33,7 +33,10 @@ def load_function(flag: str, text: str) -> Callable[..., Any]:
     source, _, name = text.rpartition(":")
     if not (source and re.fullmatch(r"[^\W\d]\w*", name)):
         raise Mistake(f"{where}: give module:function or path.py:function")
-    _make_importable(os.getcwd())
+    try:
+        _make_importable(os.getcwd())
+    except FileNotFoundError:
+        raise Mistake(f"{where}: the working directory is gone: change to another") from None
     is_file = source.endswith(".py")
     if is_file and not os.path.isfile(source):
         raise Mistake(f"{where}: the file {source} is not there: check its name")
@@ -46,7 +49,7 @@ def load_function(flag: str, text: str) -> Callable[..., Any]:
             f"{where}: {error.filename}:{error.lineno}: {type(error).__name__}: {error.msg}"
         ) from error
     # sys.exit() in a script without its `if __name__ == "__main__"` is one of the ways to fail.
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit, KeyboardInterrupt) as error:
         raise Mistake(f"{where}: importing {source} failed: {describe(error)}") from error
     function = getattr(module, name, None)
     if function is None:
@@ -62,13 +65,20 @@ def call(where: str, function: Callable[..., Any], *arguments: Any, **named: Any
         return function(*arguments, **named)
     except Mistake:
         raise
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit, KeyboardInterrupt) as error:
         raise Mistake(f"{where}: it failed: {describe(error)}") from error
 
 
 def describe(error: BaseException) -> str:
     """Return type, text and the last line of the user's own code in which ``error`` arose."""
-    words = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    text = str(error)
+    if text.startswith("in user code:"):
+        # So begins what TensorFlow adds to an exception in a function that it traces.
+        text = [line for line in text.splitlines() if line.strip()][-1].strip()
+        text = (
+            text[len(type(error).__name__) + 2 :] if text.startswith(type(error).__name__) else text
+        )
+    words = f"{type(error).__name__}: {text}" if text else type(error).__name__
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         library = frame.filename.startswith((OUR_PACKAGE, *LIBRARIES))
         # What TensorFlow makes of a function is in a file that nobody can look into afterwards.

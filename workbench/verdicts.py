@@ -84,6 +84,18 @@ VERDICTS = {
         "Lower --initial_scale, or train longer: dynamic loss scaling halves the scale at each "
         "overflow.",
     ),
+    "model_failed": Verdict(
+        "an operation of the model, or code of yours in it, failed",
+        "See whether the data fits it: an index beyond an embedding, a shape, an assertion.",
+    ),
+    "xla_failed": Verdict(
+        "XLA cannot compile the model",
+        "Leave out --jit_compile.",
+    ),
+    "not_deterministic": Verdict(
+        "an operation has no deterministic form on this device",
+        "Leave out --deterministic, or use another layer.",
+    ),
     "device_failed": Verdict(
         "TensorFlow could not go on",
         "Look at the device (nvidia-smi); TF_CPP_MIN_LOG_LEVEL=0 shows TensorFlow's own log.",
@@ -123,19 +135,7 @@ def failures_named(where: str) -> Iterator[None]:
         yield
     except tf.errors.OpError as error:
         evidence = f"{where}: {gist(error.message or str(error))}"
-        # TensorFlow reports a full disk and full memory by the same class.
-        if "No space left on device" in str(error) or "Disk quota exceeded" in str(error):
-            raise Failure("disk_full", evidence) from error
-        if isinstance(error, tf.errors.ResourceExhaustedError) or "OUT_OF_MEMORY" in str(error):
-            raise Failure("out_of_memory", evidence) from error
-        # The operation that fetches from tf.data: a user's function, or a file, has failed.
-        if "IteratorGetNext" in str(error):
-            raise Failure("data_failed", evidence) from error
-        # "File too large": a limit of the shell or of the file system.
-        refused = (tf.errors.PermissionDeniedError, tf.errors.NotFoundError)
-        if isinstance(error, refused) or "File too large" in str(error):
-            raise Failure("cannot_write", evidence) from error
-        raise Failure("device_failed", evidence) from error
+        raise Failure(_verdict(error), evidence) from error
     except MemoryError as error:
         raise Failure("out_of_memory", f"{where}: main memory") from error
     except OSError as error:
@@ -143,10 +143,43 @@ def failures_named(where: str) -> Iterator[None]:
         raise Failure("disk_full" if full else "cannot_write", f"{where}: {error}") from error
 
 
+def _verdict(error: Exception) -> str:
+    """Return the verdict on an ``OpError`` of TensorFlow; its class alone tells little."""
+    text = str(error)
+    signs = (
+        # A full disk and full memory are of one class.
+        ("disk_full", ("No space left on device", "Disk quota exceeded")),
+        ("out_of_memory", ("OUT_OF_MEMORY", "OOM when allocating", "failed to allocate memory")),
+        ("xla_failed", ("trying to compile graph", "not compilable", "tf2xla")),
+        ("not_deterministic", ("determinism", "deterministic")),
+        # The operation that fetches from tf.data: a user's function, or a file, has failed.
+        ("data_failed", ("IteratorGetNext",)),
+        # "File too large": a limit of the shell or of the file system.
+        ("cannot_write", ("File too large", "is not a directory")),
+    )
+    for verdict, words in signs:
+        if any(word in text for word in words):
+            return verdict
+    # Not at the top: this module must not load TensorFlow for a mistake in a flag.
+    from tensorflow import errors
+
+    kinds = (
+        ("out_of_memory", errors.ResourceExhaustedError),
+        ("cannot_write", (errors.PermissionDeniedError, errors.NotFoundError)),
+        ("model_failed", (errors.InvalidArgumentError, errors.UnknownError)),
+        ("model_failed", errors.UnimplementedError),
+    )
+    return next((name for name, kind in kinds if isinstance(error, kind)), "device_failed")
+
+
 def gist(message: str) -> str:
     """Return the line of an error of TensorFlow that says what happened.
 
-    In front of it may stand a traceback of Python, behind it the names of operations in [[ ]].
+    In front of it may stand a traceback of Python, ended by the name of a node; behind it the
+    names of operations in [[ ]].
     """
     lines = [line.strip() for line in message.partition("[[")[0].splitlines() if line.strip()]
+    for number, line in enumerate(lines[:-1]):
+        if line.startswith("Node: "):
+            return lines[number + 1][:300]
     return lines[-1][:300] if lines else message[:300]

@@ -118,7 +118,7 @@ def _first(bad: np.ndarray) -> tuple[int, ...]:
 
 def _unscaled(images: np.ndarray) -> tuple[str, ...]:
     """Return a note for values that look like pixels, which only uint8 is taken for."""
-    if images.dtype == np.uint8 or images.min() < 0 or not 128 <= images.max() <= 255:
+    if images.dtype == np.uint8 or images.min() < 0 or not 128 <= images.max() <= 65535:
         return ()
     return (
         f"the training examples are {images.dtype} from {images.min():g} to {images.max():g} and "

@@ -47,7 +47,10 @@ def read_arrays(where: str, file: str | os.PathLike[str]) -> dict[str, np.ndarra
 
 def _read_array(where: str, archive: np.lib.npyio.NpzFile, name: str) -> np.ndarray:
     try:
-        return archive[name]
+        array = archive[name]
+        if not isinstance(array, np.ndarray):
+            raise ValueError("it is no array")
+        return array
     except Exception as error:
         if isinstance(error, ValueError) and "allow_pickle" in str(error):
             raise Mistake(
@@ -60,6 +63,8 @@ def _read_array(where: str, archive: np.lib.npyio.NpzFile, name: str) -> np.ndar
 def _damaged(where: str, error: Exception) -> str:
     if isinstance(error, PermissionError):
         return f"{where} cannot be read: permission denied: make it readable"
+    if isinstance(error, MemoryError):
+        return f"{where} cannot be read: {error or 'it is larger than the memory'}: use less data"
     return (
         f"{where} cannot be read: cut short or damaged ({type(error).__name__}: {error}): "
         f"put a good copy there"

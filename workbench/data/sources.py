@@ -63,7 +63,7 @@ def kind_of(data: str) -> str:
     if os.path.isdir(data):
         return "folder"
     if os.path.exists(data):
-        if data.lower().endswith(".npz"):
+        if data.lower().endswith(".npz") and os.path.isfile(data):
             return "npz"
         raise Mistake(f"--data={data}: {_other_file(data)}")
     if re.fullmatch(r"(.+\.py|[^\W\d][\w.]*):[^\W\d]\w*", data):
