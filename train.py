@@ -89,9 +89,11 @@ def train(**given: Any) -> int:
     devices.quiet()
     gpus = devices.gpus_in_use()
     choice, warnings = policy.resolve(settings.policy, gpus, cpu, os.environ)
+    bits = devices.bits(cpu, gpus, os.environ)
     if chosen.former:
-        resume.check_world(chosen.path, chosen.former, choice.policy, dataset.digest)
+        resume.check_world(chosen.path, chosen.former, choice.policy, dataset.digest, bits)
     warnings += devices.idle_gpus_warning(nvml.gpus, gpus, os.environ)
+    warnings += devices.unused_gpus_warning(gpus)
     warnings += unused_flags_warning(given, choice.policy)
     warnings += run_folder.lost_with_container_warning(chosen.path)
     if not gpus:
@@ -135,7 +137,7 @@ def train(**given: Any) -> int:
         with failures_named("the output folder"):
             checkpoints = Checkpoints(folder / "checkpoints", parts)
             resumed = resume.go_on(chosen, checkpoints, parts, given)
-            content = summary.config(flags_read, choice, nvml, cpu, gpus, parts)
+            content = summary.config(flags_read, choice, nvml, cpu, gpus, bits, parts)
             run_folder.write_json(folder / run_folder.CONFIG, content)
             monitor = Monitor(folder, claim, settings.epochs, parts.feed.steps)
         stop.save_first(parts.ask_to_stop)

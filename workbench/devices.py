@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 import os
 import warnings
-from typing import Mapping, Sequence
+from typing import Any, Mapping, Sequence
 
 import tensorflow as tf
 from absl import logging as absl_logging
 
-from workbench.hardware import Gpu
+from workbench.hardware import Cpu, Gpu
+from workbench.policy import onednn_enabled
 
 
 def quiet() -> None:
@@ -63,6 +64,26 @@ def set_threads(policy: str, model: str, cores: int, environ: Mapping[str, str])
     except RuntimeError:
         return False
     return True
+
+
+def bits(cpu: Cpu, gpus: Sequence[Gpu], environ: Mapping[str, str]) -> dict[str, Any]:
+    """Return what the last bits of a result depend on, beside the flags."""
+    return {
+        "tensorflow": tf.__version__,
+        "cpu": cpu.name,
+        "cores": cpu.cores,
+        "gpus": [gpu.name for gpu in gpus],
+        "onednn": onednn_enabled(environ),
+    }
+
+
+def unused_gpus_warning(gpus: Sequence[Gpu]) -> list[str]:
+    """Return a warning when there are more GPUs than the trainer uses, one."""
+    if len(gpus) < 2:
+        return []
+    return [
+        f"of {len(gpus)} GPUs one is used, {gpus[0].name}: the trainer has no strategy for more"
+    ]
 
 
 def set_policy(policy: str) -> None:

@@ -51,9 +51,20 @@ def check_flags(folder: Path, former: Mapping[str, Any], flags: Mapping[str, Any
     _refuse(folder, differences)
 
 
-def check_world(folder: Path, former: Mapping[str, Any], policy: str, digest: str) -> None:
-    """Raise ``Mistake`` where the resolved policy or the data is another than before."""
+def check_world(
+    folder: Path, former: Mapping[str, Any], policy: str, digest: str, bits: Mapping[str, Any]
+) -> None:
+    """Raise ``Mistake`` where the resolved policy or the data is another than before.
+
+    Under --deterministic that holds for ``bits`` too: what the last bits of a result depend on.
+    """
     differences = []
+    if former["flags"].get("deterministic"):
+        differences += [
+            f"{name} was {former['bits'].get(name)} and is {value} (--deterministic)"
+            for name, value in _plain(bits).items()
+            if former["bits"].get(name) != value
+        ]
     if former["policy"] != policy:
         differences.append(f"the policy was {former['policy']} and is {policy}")
     if former["data"]["digest"] != digest:

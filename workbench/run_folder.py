@@ -72,7 +72,7 @@ def _former_run(folder: Path, resume: str) -> dict[str, Any]:
         raise Mistake(f"--out={folder} is not empty, and --resume=never: name a new folder")
     try:
         former = json.loads(file.read_text(encoding="utf-8"))
-        former["flags"].items(), former["data"].items(), former["policy"]
+        former["flags"].items(), former["data"]["digest"], former["bits"].items(), former["policy"]
     except FileNotFoundError:
         raise Mistake(f"--out={folder} holds files that are no run: name a new folder") from None
     except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import resource
 from pathlib import Path
@@ -24,6 +23,7 @@ def config(
     nvml: hardware.NvmlReport,
     cpu: hardware.Cpu,
     gpus_in_use: list[hardware.Gpu],
+    bits: dict[str, Any],
     parts: Parts,
 ) -> dict[str, Any]:
     """Return the content of config.json: what was asked for, and what it was run with."""
@@ -34,6 +34,7 @@ def config(
         "policy": choice.policy,
         "policy_reason": choice.reason,
         "data": parts.data,
+        "bits": bits,
         "model": {
             "name": model.name,
             "weights": model.count_params(),
@@ -60,7 +61,6 @@ def config(
                 "features": [name for name in hardware.NOTED_CPU_FEATURES if name in cpu.features],
             },
             "memory_bytes": hardware.memory_bytes(),
-            "onednn": os.environ.get("TF_ENABLE_ONEDNN_OPTS"),
         },
     }
 

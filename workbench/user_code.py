@@ -75,9 +75,7 @@ def describe(error: BaseException) -> str:
     if text.startswith("in user code:"):
         # So begins what TensorFlow adds to an exception in a function that it traces.
         text = [line for line in text.splitlines() if line.strip()][-1].strip()
-        text = (
-            text[len(type(error).__name__) + 2 :] if text.startswith(type(error).__name__) else text
-        )
+        text = text.partition(f"{type(error).__name__}: ")[2] or text
     words = f"{type(error).__name__}: {text}" if text else type(error).__name__
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         library = frame.filename.startswith((OUR_PACKAGE, *LIBRARIES))

@@ -32,6 +32,8 @@ def build_user_model(text: str, shape: tuple[int, ...], classes: int | None) -> 
 
 def ignored_compile_warning(model: tf.keras.Model) -> list[str]:
     """Return a warning when the user compiled ``model``: loss and optimizer are the trainer's."""
+    if type(model).train_step is not tf.keras.Model.train_step:
+        return [f"the train_step of {type(model).__name__} is not used: the trainer has its own"]
     if getattr(model, "optimizer", None) is None:
         return []
     return [
