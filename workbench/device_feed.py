@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from workbench.data.order import epoch_order
 from workbench.data.types import Arrays
+from workbench.graph import plain
 
 # TensorFlow 2.9 has no GPU kernel that gathers uint8, and keeps int32 tensors in host memory.
 # So pixels travel as int64, eight in a word, and the bits stay the same.
@@ -49,6 +50,7 @@ class DeviceFeed(tf.Module):
             return tf.range(self._count, dtype=tf.int64)
         return tf.constant(epoch_order(self._seed, epoch, self._count))
 
+    @plain
     def next(self, order: tf.Tensor, step: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         """Return images, labels, and the seconds waited (float64) of ``step`` in the epoch."""
         size = self.examples_per_step

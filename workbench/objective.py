@@ -5,6 +5,7 @@ from __future__ import annotations
 import tensorflow as tf
 
 from workbench.errors import Mistake
+from workbench.graph import plain
 from workbench.output import Output
 
 # How far the sum of a row of float32 probabilities may be from 1.
@@ -67,6 +68,7 @@ class Objective:
             )
         return cls(kind, have, label_smoothing)
 
+    @plain
     def losses(self, labels: tf.Tensor, outputs: tf.Tensor, smoothing: bool = False) -> tf.Tensor:
         """Return the cross-entropy of each example: (B,) float32.
 
@@ -84,12 +86,14 @@ class Objective:
             losses = tf.where(known, losses, float("nan"))
         return losses
 
+    @plain
     def fits(self, labels: tf.Tensor) -> tf.Tensor:
         """Tell whether all ``labels`` are those of a class, or finite: bool."""
         if labels.dtype.is_integer:
             return tf.reduce_all((labels >= 0) & (labels < self.classes))
         return tf.reduce_all(tf.math.is_finite(labels))
 
+    @plain
     def correct(self, labels: tf.Tensor, outputs: tf.Tensor) -> tf.Tensor:
         """Return 1 for each example whose most probable class is its label, else 0: float32."""
         if self.kind in (PROBABILITIES, LOGITS):

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from workbench.graph import plain
 from workbench.objective import Objective
 from workbench.randomness import KeyedRandomness
 from workbench.settings import Settings
@@ -113,10 +114,12 @@ class TrainingStep(tf.Module):
         label_shape = [] if self.bad.labels.dtype == tf.int64 else [self.objective.classes]
         return images, tf.zeros([size, *label_shape], self.bad.labels.dtype)
 
+    @plain
     def loss_scale(self) -> tf.Tensor:
         """Return the present loss scale, 1 when the loss is not scaled: float32."""
         return self.optimizer.loss_scale if self.scaled else tf.constant(1.0)
 
+    @plain
     def hopeless(self) -> tf.Tensor:
         """Tell whether steps are skipped and nothing can change that: bool."""
         allowed = SKIPS_ALLOWED_SCALED if self.scaled else SKIPS_ALLOWED_UNSCALED
@@ -168,6 +171,7 @@ class TrainingStep(tf.Module):
         # Embeddings give sparse gradients: as dense ones they can be added and measured.
         return loss, correct, [tf.convert_to_tensor(gradient) for gradient in gradients]
 
+    @plain
     def _count(self, finite: tf.Tensor, finite_loss: tf.Tensor) -> None:
         # Beside the counts: only the booleans need to come from a GPU.
         with tf.device("CPU:0"):
@@ -220,11 +224,13 @@ class TrainingStep(tf.Module):
             self.skips_without_remedy.assign(SKIPS_ALLOWED_SCALED + 1)
 
 
+@plain
 def penalty(model: tf.keras.Model) -> tf.Tensor | float:
     """Return the sum of the model's own losses, such as L2 on weights: float32, 0 without any."""
     return tf.add_n([tf.cast(loss, tf.float32) for loss in model.losses]) if model.losses else 0.0
 
 
+@plain
 def all_finite(images: tf.Tensor) -> tf.Tensor:
     """Tell whether all values are finite: bool; of integers they are."""
     if not images.dtype.is_floating:

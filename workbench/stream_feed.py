@@ -13,6 +13,7 @@ from workbench.data.order import epoch_order
 from workbench.data.types import Arrays, Files, Split, Stream, count
 from workbench.device_feed import scaled
 from workbench.errors import Mistake
+from workbench.graph import plain
 from workbench.image_cache import ImageCache
 from workbench.memory import available_memory
 from workbench.verdicts import gist
@@ -75,6 +76,7 @@ class StreamFeed:
         (images, labels), waited = self.fetch(iterator)
         return self.prepare(images), labels, waited
 
+    @plain
     def fetch(self, iterator: Any) -> tuple[tuple[tf.Tensor, tf.Tensor], tf.Tensor]:
         """Return the next batch of :meth:`dataset`, and the seconds waited for it: float64."""
         before = _now()
@@ -84,6 +86,7 @@ class StreamFeed:
             waited = _now() - before
         return (images, labels), waited
 
+    @plain
     def prepare(self, images: tf.Tensor) -> tf.Tensor:
         """Return a batch of :meth:`dataset` as the model takes it."""
         images = scaled(images) if images.dtype == tf.uint8 else images

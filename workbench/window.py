@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
+from workbench.graph import plain
 from workbench.step import StepResult
 
 
@@ -32,11 +33,13 @@ DTYPES = Window(*[tf.int64] * 4, *[tf.float64] * 4, *[tf.float32] * 3)
 NOTHING = Window(*[0] * 4, *[0.0] * 7)
 
 
+@plain
 def empty() -> Window:
     """Return the window of no steps, as tensors."""
     return Window(*(tf.zeros([], dtype) for dtype in DTYPES))
 
 
+@plain
 def with_step(window: Window, result: StepResult, examples: tf.Tensor, waited: tf.Tensor) -> Window:
     """Return ``window`` and one more step of ``examples`` (int64) that ``waited`` seconds."""
 
