@@ -11,36 +11,41 @@ import pytest
 from conftest import ROOT
 
 SIGNALLED = """
-import os, sys, threading
-from workbench.stop import StopRequest
-
-class Flag:
-    def __init__(self): self.set = threading.Event()
-    def assign(self, value): self.set.set()
-
-stop, flag = StopRequest(), Flag()
-stop.listen()
-if sys.argv[1] == 'running':
-    stop.save_first(flag)
-os.kill(os.getpid(), int(sys.argv[2]))
-flag.set.wait(60)
-print(stop.signal.name)
+import os, signal, sys, threading, time
+from workbench import stop
+stop.PATIENCE_S = 0.5
+request, asked = stop.StopRequest(), threading.Event()
+request.listen()
+phase, number = sys.argv[1], int(sys.argv[2])
+if phase != 'nothing to save yet':
+    request.save_first(asked.set)
+os.kill(os.getpid(), number)
+asked.wait(20)
+os.kill(os.getpid(), number)
+time.sleep(0.1)
+if phase == 'not answered':
+    time.sleep(0.6)
+    os.kill(os.getpid(), number)
+    time.sleep(20)
+print(request.signal.name)
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_signal(number):
-    def signalled(phase):
-        return subprocess.run(
-            [sys.executable, "-c", SIGNALLED, phase, str(int(number))],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+def signalled(phase, number):
+    result = subprocess.run(
+        [sys.executable, "-c", SIGNALLED, phase, str(int(number))],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return result.returncode, result.stdout, result.stderr
 
-    before = signalled("nothing to save yet")
-    assert (before.returncode, before.stdout, before.stderr) == (128 + number, "", "")
-    running = signalled("running")
-    assert (running.returncode, running.stdout, running.stderr) == (0, f"{number.name}\n", "")
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_signal(number):
+    assert signalled("nothing to save yet", number) == (128 + number, "", "")
+    # A second one at once changes nothing; one after a while does not wait any longer.
+    assert signalled("running", number) == (0, f"{number.name}\n", "")
+    assert signalled("not answered", number) == (128 + number, "", "")
