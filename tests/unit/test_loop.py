@@ -148,13 +148,13 @@ def test_operations_that_draw_by_a_state_of_their_own_are_found(mnist, way):
 def test_validation_is_the_mean_over_the_whole_set(mnist):
     step = tiny_step("float32")
     feed = tiny_loop(step, examples(mnist, 43), seed=None).feed
-    loss, accuracy, seen = Validation(step, feed, tf.Variable(False)).run()
-    assert seen == 43
+    result = Validation(step, feed, tf.Variable(False)).run()
+    assert result.examples == 43
     images = mnist["x_train"][:43].reshape(-1, 784).astype(np.float32) / 255
     labels = mnist["y_train"][:43]
     probabilities = step.model(images).numpy()
-    assert accuracy == np.mean(np.argmax(probabilities, 1) == labels)
-    assert loss == pytest.approx(-np.mean(np.log(probabilities[range(43), labels])), rel=1e-5)
+    assert result.accuracy == np.mean(np.argmax(probabilities, 1) == labels)
+    assert result.loss == pytest.approx(-np.mean(np.log(probabilities[range(43), labels])), rel=1e-5)
 
 
 def test_validation_has_the_models_own_losses_and_no_smoothing(mnist):
