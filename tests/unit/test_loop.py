@@ -154,7 +154,9 @@ def test_validation_is_the_mean_over_the_whole_set(mnist):
     labels = mnist["y_train"][:43]
     probabilities = step.model(images).numpy()
     assert result.accuracy == np.mean(np.argmax(probabilities, 1) == labels)
-    assert result.loss == pytest.approx(-np.mean(np.log(probabilities[range(43), labels])), rel=1e-5)
+    assert result.loss == pytest.approx(
+        -np.mean(np.log(probabilities[range(43), labels])), rel=1e-5
+    )
 
 
 def test_validation_has_the_models_own_losses_and_no_smoothing(mnist):
