@@ -11,6 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+# As train.py does it: before TensorFlow is imported, which reads it then.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
 import tensorflow as tf
 from tensorflow.python.framework.config import disable_op_determinism
 
