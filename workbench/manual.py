@@ -24,19 +24,22 @@ OWN DATA AND MODELS
     each class, or one unit for two classes. The working directory can be imported from.
 
 STOPPING AND RESUMING
-    SIGTERM, SIGINT (Ctrl-C) or a lost terminal (SIGHUP) ends a training within about a second;
-    it saves a checkpoint and the model. The same command with --out naming that run's folder
-    goes on at that step; after a kill, at that of the last checkpoint. A damaged checkpoint is
-    told, and the one before it taken. Other flags than before are a mistake, but for --epochs
-    (unless --schedule=cosine), --log_steps, --checkpoint_steps, --checkpoint_minutes,
-    --steps_per_execution, --input, --download and --resume. The loss scale goes on from the
-    checkpoint. With --deterministic a resumed run ends with the same bits as one that was
-    never stopped.
+    SIGTERM, SIGINT (Ctrl-C) or a lost terminal (SIGHUP) ends a training within about a second.
+    It saves a checkpoint and summary.json, and the model where that takes less than 4 seconds.
+    Before the first step there is nothing to save, and a second signal after 2 seconds saves
+    nothing more: either ends the program at once. The same command with --out naming that
+    run's folder goes on at that step; after a kill, at that of the last checkpoint. A damaged
+    checkpoint is told, and the one before it taken. Other flags than before are a mistake, but
+    for --epochs (unless --schedule=cosine), --log_steps, --checkpoint_steps,
+    --checkpoint_minutes, --steps_per_execution, --input, --download and --resume. The loss
+    scale goes on from the checkpoint. With --deterministic a resumed run ends with the same
+    bits as one that was never stopped; another TensorFlow, CPU, number of cores or GPU, or
+    oneDNN switched on or off, is a mistake then.
 
-FILES (in the output folder)
+FILES (in the output folder, whose path has none of * ? [ ] \\)
     config.json     every flag as understood, the policy and its reason, versions, hardware
     metrics.jsonl   a line for each log window
-    summary.json    the result: accuracies, losses, steps, speed (images/s), memory (bytes)
+    summary.json    the result: accuracies, gap, losses, steps, speed (images/s), memory (bytes)
     tensorboard/    event files: tensorboard --logdir FOLDER/tensorboard
     checkpoints/    the last three, in TensorFlow's format: ckpt-N
     model/          the SavedModel; serving_default takes `inputs`, (N, ...) as the model does
@@ -45,11 +48,12 @@ FILES (in the output folder)
 
 ENVIRONMENT
     WORKBENCH_DATASETS    the folder that holds mnist.npz
-    CUDA_VISIBLE_DEVICES  the GPUs to use; -1 for none
+    CUDA_VISIBLE_DEVICES  the GPU to use (of several the first is used); -1 for none
     TF_CPP_MIN_LOG_LEVEL  0 shows all that TensorFlow has to say; 3, our default, little
     TF_ENABLE_ONEDNN_OPTS 0 switches oneDNN off
     TF_NUM_INTRAOP_THREADS, TF_NUM_INTEROP_THREADS  threads of TensorFlow; its own choice, but
-                          for mlp in mixed_bfloat16 on two cores, where we give 1 and 2
+                          for mlp in mixed_bfloat16 on two cores, where we give 1 and 2,
+                          unless one of these or OMP_NUM_THREADS is set
     TF_FORCE_GPU_ALLOW_GROWTH  true, our default: GPU memory is taken as it is needed
 
 LOADING THE MODEL
@@ -76,9 +80,9 @@ EXIT STATUS
     1    the training failed: stderr names cause, evidence and remedy, summary.json the verdict
          (stopped_because); the last good checkpoint is kept
     2    a mistake in the command line or in what it names; nothing was run or written
-    129  stopped by SIGHUP; checkpoint and model are saved
-    130  stopped by SIGINT; checkpoint and model are saved
+    129  stopped by SIGHUP: see STOPPING AND RESUMING for what is saved
+    130  stopped by SIGINT: the same
     137  killed by SIGKILL, as a container is at its memory limit; the same command goes on from
          the last checkpoint, a smaller --batch_size needs a new --out
-    143  stopped by SIGTERM; checkpoint and model are saved
+    143  stopped by SIGTERM: the same
 """
