@@ -138,9 +138,9 @@ def train(**given: Any) -> int:
             checkpoints = Checkpoints(folder / "checkpoints", parts)
             resumed = resume.go_on(chosen, checkpoints, parts, given)
             content = summary.config(flags_read, choice, nvml, cpu, gpus, bits, parts)
+            stop.save_first(parts.ask_to_stop)
             run_folder.write_json(folder / run_folder.CONFIG, content)
             monitor = Monitor(folder, claim, settings.epochs, parts.feed.steps)
-        stop.save_first(parts.ask_to_stop)
         ended = Training(settings, parts, checkpoints, monitor, stop, STARTED).run()
         with failures_named("saving the model"):
             monitor.close()

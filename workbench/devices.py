@@ -10,7 +10,7 @@ from typing import Any, Mapping, Sequence
 import tensorflow as tf
 from absl import logging as absl_logging
 
-from workbench.hardware import Cpu, Gpu
+from workbench.hardware import NOTED_CPU_FEATURES, Cpu, Gpu
 from workbench.policy import onednn_enabled
 
 
@@ -52,7 +52,7 @@ def set_threads(policy: str, model: str, cores: int, environ: Mapping[str, str])
     """Give the operations of a small bfloat16 model one thread each on two cores.
 
     The multiplications of the mlp are so short with AMX that splitting them costs more than it
-    gains; two that run side by side gain (docs/performance.md). Returns whether it was done:
+    gains; two that run side by side gain (docs/decisions.md). Returns whether it was done:
     not where the user has set threads, nor after TensorFlow has started them.
     """
     asked = {"TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "OMP_NUM_THREADS"} & set(environ)
@@ -71,6 +71,7 @@ def bits(cpu: Cpu, gpus: Sequence[Gpu], environ: Mapping[str, str]) -> dict[str,
     return {
         "tensorflow": tf.__version__,
         "cpu": cpu.name,
+        "cpu_features": sorted(cpu.features & set(NOTED_CPU_FEATURES)),
         "cores": cpu.cores,
         "gpus": [gpu.name for gpu in gpus],
         "onednn": onednn_enabled(environ),

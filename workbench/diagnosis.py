@@ -24,8 +24,7 @@ def diagnose(step: TrainingStep) -> tuple[str, str]:
     at = f"step {step.bad.number.numpy() + 1}"
     images, labels = step.bad.images.numpy(), step.bad.labels.numpy()
     for found in (
-        _in_data(images),
-        _in_labels(labels, step.objective.classes),
+        wrong_data(images, labels, step.objective.classes),
         _in_weights(step.model),
         _in_layers(step, images),
         _in_loss(step),
@@ -38,6 +37,11 @@ def diagnose(step: TrainingStep) -> tuple[str, str]:
 
 
 Finding = "tuple[str, str] | None"
+
+
+def wrong_data(images: np.ndarray, labels: np.ndarray, classes: int) -> Finding:
+    """Return the verdict on a batch and the evidence, or None where it can be trained on."""
+    return _in_data(images) or _in_labels(labels, classes)
 
 
 def _in_data(images: np.ndarray) -> Finding:

@@ -14,6 +14,7 @@ DIVERGED_TIMES = 10.0
 STILL, SAME, STILL_STEPS = 1e-3, 1e-5, 16
 # No better than guessing after this many steps: within 1 % of the loss of a guess.
 GUESS, GUESS_STEPS = 0.99, 200
+GUESS_ACCURACY = 1.1
 
 
 class Guess(NamedTuple):
@@ -61,14 +62,19 @@ def does_not_move(
     is that of the first step, ``steps`` the number of applied steps.
     """
     loss = losses[-1] if losses else None
-    # A guess may score a little more by chance.
-    if loss is None or accuracy is None or accuracy > guessed.accuracy * 1.1:
+    # Untrained weights may score more than a guess by chance; halfway to all they never do.
+    if loss is None or accuracy is None or accuracy > (1.0 + guessed.accuracy) / 2:
         return None
     still = steps >= STILL_STEPS and (
         abs(loss - first_loss) < SAME * abs(first_loss)
         or (len(losses) > 1 and losses[0] is not None and abs(loss - losses[0]) < STILL * loss)
     )
-    guessing = steps >= GUESS_STEPS and loss >= GUESS * guessed.loss
+    guessing = (
+        steps >= GUESS_STEPS
+        and loss >= GUESS * guessed.loss
+        # A model's own losses, L2 on weights, are part of the loss: then accuracy tells.
+        and accuracy <= GUESS_ACCURACY * guessed.accuracy
+    )
     if not (still or guessing):
         return None
     return (

@@ -245,8 +245,8 @@ class Settings:
         word_or("auto", whole(1, 10**6)),
         "auto",
         group="Training",
-        help="The most steps in one graph call. auto: up to the end of the log window, of the "
-        "epoch, or of about 10 seconds.",
+        help="The most steps in one graph call. auto: up to the end of the log window, where a "
+        "checkpoint is due, or about 10 seconds; with --loop=fit as many in every call.",
     )
     checkpoint_steps: str | int = flag(
         word_or("epoch", whole(1, 10**9)),

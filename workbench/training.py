@@ -10,7 +10,7 @@ from workbench import judgement
 from workbench.assembly import Parts
 from workbench.calls import CallPlan
 from workbench.checkpoints import Checkpoints
-from workbench.diagnosis import batch_size_that_fits, diagnose
+from workbench.diagnosis import batch_size_that_fits, diagnose, wrong_data
 from workbench.export import check_weights
 from workbench.monitor import Monitor
 from workbench.optimizer import learning_rate
@@ -148,7 +148,10 @@ class Training:
         if result is None:
             return False
         if result.wrong_step is not None:
-            raise Failure(result.wrong, f"step {result.wrong_step + 1} of validation")
+            images, labels = self.parts.validation.batch(result.wrong_step)
+            classes = self.parts.objective.classes
+            verdict, evidence = wrong_data(images.numpy(), labels.numpy(), classes)
+            raise Failure(verdict, f"validation, step {result.wrong_step + 1}: {evidence}")
         check_weights(self.step.model)
         metrics = self._metrics(progress.epoch_window, progress.seconds_in_epoch)
         progress.val_loss, progress.val_accuracy = result.loss, result.accuracy

@@ -72,8 +72,9 @@ def call(where: str, function: Callable[..., Any], *arguments: Any, **named: Any
 def describe(error: BaseException) -> str:
     """Return type, text and the last line of the user's own code in which ``error`` arose."""
     text = str(error)
-    if text.startswith("in user code:"):
-        # So begins what TensorFlow adds to an exception in a function that it traces.
+    if text.startswith(("in user code:", "Exception encountered when calling")):
+        # So TensorFlow and Keras wrap the message of an exception that passes through them.
+        text = text.partition("Call arguments received")[0]
         text = [line for line in text.splitlines() if line.strip()][-1].strip()
         text = text.partition(f"{type(error).__name__}: ")[2] or text
     words = f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -13,23 +13,20 @@ from workbench.step import TrainingStep, all_finite, penalty
 class Result(NamedTuple):
     """The mean loss and accuracy over ``examples``.
 
-    ``wrong_step`` (from 0) is the first whose data or labels are wrong, by the verdict
-    ``wrong``; None where all are right.
+    ``wrong_step`` (from 0) is the first whose data or labels are wrong, None where all are right.
     """
 
     loss: float
     accuracy: float
     examples: int
-    wrong_step: int | None = None
-    wrong: str | None = None
+    wrong_step: int | None
 
 
 class _Sums(NamedTuple):
     loss: tf.Tensor  # float64
     correct: tf.Tensor  # float64
     examples: tf.Tensor  # int64
-    first_not_finite: tf.Tensor  # int32, the step; NEVER without any
-    first_misfit: tf.Tensor  # int32
+    wrong_step: tf.Tensor  # int32, the first; NEVER without any
 
 
 NEVER = 2**31 - 1
@@ -49,19 +46,22 @@ class Validation(tf.Module):
         sums, steps = self._run(self._feed.start(0, 0))
         if steps != self._feed.steps:
             return None
-        loss, correct, examples, not_finite, misfit = (value.numpy().item() for value in sums)
-        result = Result(loss / examples, correct / examples, examples)
-        if not_finite != NEVER:
-            return result._replace(wrong_step=not_finite, wrong="data_not_finite")
-        if misfit != NEVER:
-            return result._replace(wrong_step=misfit, wrong="labels_do_not_fit")
-        return result
+        loss, correct, examples, wrong = (value.numpy().item() for value in sums)
+        wrong_step = None if wrong == NEVER else wrong
+        return Result(loss / examples, correct / examples, examples, wrong_step)
+
+    def batch(self, number: int) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return the images and labels of step ``number`` (from 0), for the evidence."""
+        cursor = self._feed.start(0, 0)
+        for step in range(number + 1):
+            images, labels, _ = self._feed.next(cursor, tf.constant(step))
+        return images, labels
 
     @tf.function
     def _run(self, cursor: Any) -> tuple[_Sums, tf.Tensor]:
         step = tf.constant(0)
         zero = tf.zeros([], tf.float64)
-        sums = _Sums(zero, zero, tf.zeros([], tf.int64), tf.constant(NEVER), tf.constant(NEVER))
+        sums = _Sums(zero, zero, tf.zeros([], tf.int64), tf.constant(NEVER))
         while step < self._feed.steps and not self._stop:
             images, labels, _ = self._feed.next(cursor, step)
             sums = self._with_batch(sums, step, images, labels)
@@ -79,14 +79,10 @@ class Validation(tf.Module):
         losses = tf.cast(objective.losses(labels, outputs), tf.float64)
         own = tf.cast(penalty(self._step.model), tf.float64) * tf.cast(examples, tf.float64)
         correct = tf.cast(objective.correct(labels, outputs), tf.float64)
+        right = all_finite(images) & objective.fits(labels)
         return _Sums(
             loss=sums.loss + tf.reduce_sum(losses) + own,
             correct=sums.correct + tf.reduce_sum(correct),
             examples=sums.examples + examples,
-            first_not_finite=_first(sums.first_not_finite, step, ~all_finite(images)),
-            first_misfit=_first(sums.first_misfit, step, ~objective.fits(labels)),
+            wrong_step=tf.where(right, sums.wrong_step, tf.minimum(sums.wrong_step, step)),
         )
-
-
-def _first(so_far: tf.Tensor, step: tf.Tensor, wrong: tf.Tensor) -> tf.Tensor:
-    return tf.where(wrong, tf.minimum(so_far, step), so_far)

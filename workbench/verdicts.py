@@ -17,7 +17,7 @@ class Verdict(NamedTuple):
 VERDICTS = {
     "data_not_finite": Verdict(
         "the data is not finite",
-        "Mend that example, or leave it out. The step was not applied.",
+        "Mend that example, or leave it out.",
     ),
     "labels_do_not_fit": Verdict(
         "a label does not fit the model's output",
@@ -105,9 +105,9 @@ VERDICTS = {
 # The remedies that need other flags than the run had.
 NEED_OTHER_FLAGS = frozenset(VERDICTS) - {
     "data_not_finite",
-    "labels_do_not_fit",
     "data_failed",
     "layer_not_finite",
+    "model_failed",
     "disk_full",
     "cannot_write",
     "device_failed",
@@ -178,7 +178,8 @@ def gist(message: str) -> str:
     In front of it may stand a traceback of Python, ended by the name of a node; behind it the
     names of operations in [[ ]].
     """
-    lines = [line.strip() for line in message.partition("[[")[0].splitlines() if line.strip()]
+    message = message.partition("[[")[0].partition("\nThe op is created at")[0]
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
     for number, line in enumerate(lines[:-1]):
         if line.startswith("Node: "):
             return lines[number + 1][:300]
