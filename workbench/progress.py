@@ -7,7 +7,7 @@ import json
 import math
 from typing import Any
 
-from workbench.window import NOTHING, Window
+from workbench.window import NOTHING, Window, joined, means
 
 # Training that scores this much better than validation has begun to learn by heart.
 GAP = 0.02
@@ -56,6 +56,34 @@ class Progress:
             state[name] = Window(*state[name])
         for name, value in state.items():
             setattr(self, name, value)
+
+    def add(self, window: Window) -> None:
+        """Take in the steps, at least one, of a graph call."""
+        if self.first_loss is None and window.applied:
+            self.first_loss = window.first_loss
+        self.step_in_epoch += window.steps
+        self.input_seconds += window.waited
+        self.epoch_window = joined(self.epoch_window, window)
+        self.log_window = joined(self.log_window, window)
+        average = means(self.epoch_window)
+        self.train_loss, self.train_accuracy = average["loss"], average["accuracy"]
+        # The weights have changed: what was validated is no longer what would be saved.
+        self.val_loss = self.val_accuracy = None
+
+    def validated(self, loss: float, accuracy: float, examples: int) -> None:
+        """Take in the validation after the last step of an epoch."""
+        self.val_loss, self.val_accuracy, self.val_examples = loss, accuracy, examples
+        self.val_losses.append(loss if math.isfinite(loss) else math.inf)
+        self.val_accuracies.append(accuracy)
+        self.train_losses.append(self.train_loss)
+        self.train_accuracies.append(self.train_accuracy)
+
+    def next_epoch(self) -> None:
+        """Close the epoch that was validated, and begin the next."""
+        self.seconds_per_epoch.append(self.seconds_in_epoch)
+        self.examples_per_epoch.append(self.epoch_window.examples)
+        self.epoch, self.step_in_epoch = self.epoch + 1, 0
+        self.epoch_window, self.seconds_in_epoch = NOTHING, 0.0
 
     @property
     def best_epoch(self) -> int | None:

@@ -17,7 +17,7 @@ from workbench.optimizer import learning_rate
 from workbench.settings import Settings
 from workbench.stop import StopRequest
 from workbench.verdicts import Failure, failures_named
-from workbench.window import NOTHING, Window, joined, means
+from workbench.window import NOTHING, Window, means
 
 # Warnings of overflow in a run; all of them are in metrics.jsonl.
 OVERFLOWS_TOLD = 5
@@ -88,39 +88,33 @@ class Training:
 
     def _after_call(self, window: Window) -> bool:
         """Take in what a graph call did; return False to end the epoch's calls."""
-        progress = self.progress
         if window.steps:
             self.calls.took(window.steps, self._lap())
-            if progress.first_loss is None and window.applied:
-                progress.first_loss = window.first_loss
-            progress.step_in_epoch += window.steps
-            progress.input_seconds += window.waited
-            progress.epoch_window = joined(progress.epoch_window, window)
-            progress.log_window = joined(progress.log_window, window)
-            average = means(progress.epoch_window)
-            progress.train_loss, progress.train_accuracy = average["loss"], average["accuracy"]
-            # The weights have changed: what was validated is no longer what would be saved.
-            progress.val_loss = progress.val_accuracy = None
+            self.progress.add(window)
             hopeless = bool(self.step.hopeless())
-            whole = progress.step_in_epoch == self.steps_per_epoch
-            log_steps = self.settings.log_steps
-            full = progress.step_in_epoch // log_steps > (
-                (progress.step_in_epoch - window.steps) // log_steps
-            )
-            self.monitor.show(
-                self._metrics(progress.log_window, progress.log_seconds),
-                progress.step_in_epoch,
-                average,
-            )
-            if full or whole or hopeless or self.stop.signal:
-                self._log(hopeless)
+            self._report(window, hopeless)
             if hopeless:
                 raise Failure(*diagnose(self.step))
             applied = self.step.applied_steps.numpy().item()
             due = self.calls.checkpoint_is_due(applied, applied - window.applied)
+            whole = self.progress.step_in_epoch == self.steps_per_epoch
             if due and not whole and not self.stop.signal:
                 self._save()
         return not self.stop.signal
+
+    def _report(self, window: Window, hopeless: bool) -> None:
+        """Show how far the epoch is, and write the log window down where ``window`` ends it."""
+        progress, log_steps = self.progress, self.settings.log_steps
+        self.monitor.show(
+            self._metrics(progress.log_window, progress.log_seconds),
+            progress.step_in_epoch,
+            means(progress.epoch_window),
+        )
+        before = progress.step_in_epoch - window.steps
+        full = progress.step_in_epoch // log_steps > before // log_steps
+        whole = progress.step_in_epoch == self.steps_per_epoch
+        if full or whole or hopeless or self.stop.signal:
+            self._log(hopeless)
 
     def _log(self, hopeless: bool) -> None:
         progress = self.progress
@@ -148,18 +142,10 @@ class Training:
         if result is None:
             return False
         if result.wrong_step is not None:
-            images, labels = self.parts.validation.batch(result.wrong_step)
-            classes = self.parts.objective.classes
-            verdict, evidence = wrong_data(images.numpy(), labels.numpy(), classes)
-            raise Failure(verdict, f"validation, step {result.wrong_step + 1}: {evidence}")
+            raise self._wrong_validation(result.wrong_step)
         check_weights(self.step.model)
         metrics = self._metrics(progress.epoch_window, progress.seconds_in_epoch)
-        progress.val_loss, progress.val_accuracy = result.loss, result.accuracy
-        progress.val_examples = result.examples
-        progress.val_losses.append(result.loss if math.isfinite(result.loss) else math.inf)
-        progress.val_accuracies.append(result.accuracy)
-        progress.train_losses.append(metrics["loss"])
-        progress.train_accuracies.append(metrics["accuracy"])
+        progress.validated(result.loss, result.accuracy, result.examples)
         with failures_named(f"the log of epoch {number}"):
             opened = progress.gap_opened_in_epoch == number
             self.monitor.epoch(metrics, result.loss, result.accuracy, gap_opened=opened)
@@ -173,12 +159,15 @@ class Training:
         if self.parts.best_weights and progress.best_epoch == number:
             for best, weight in zip(self.parts.best_weights, self.step.model.weights):
                 best.assign(weight)
-        progress.seconds_per_epoch.append(progress.seconds_in_epoch)
-        progress.examples_per_epoch.append(progress.epoch_window.examples)
-        progress.epoch, progress.step_in_epoch = number, 0
-        progress.epoch_window, progress.seconds_in_epoch = NOTHING, 0.0
+        progress.next_epoch()
         self._save()
         return True
+
+    def _wrong_validation(self, number: int) -> Failure:
+        images, labels = self.parts.validation.batch(number)
+        classes = self.parts.objective.classes
+        verdict, evidence = wrong_data(images.numpy(), labels.numpy(), classes)
+        return Failure(verdict, f"validation, step {number + 1}: {evidence}")
 
     def _ended(self, why: str) -> str:
         progress, steps = self.progress, self.step.applied_steps.numpy().item()
