@@ -41,7 +41,12 @@ def choose_folder(out: str | None, model: str, resume: str) -> Choice:
         name = re.sub(r"[^A-Za-z0-9_.-]+", "-", model.rpartition("/")[2])
         folder = RUNS / f"{time.strftime('%Y%m%d-%H%M%S')}-{name}"
     else:
-        folder = Path(os.path.abspath(os.path.expanduser(out)))
+        try:
+            folder = Path(os.path.abspath(os.path.expanduser(out)))
+        except FileNotFoundError:
+            raise Mistake(
+                f"--out={out}: the working directory is gone: change to another"
+            ) from None
     if re.search(r"[*?\[\]\\]", str(folder)):
         raise Mistake(
             f"--out={folder}: TensorFlow takes * ? [ ] and \\ for patterns: leave them out"

@@ -72,17 +72,19 @@ def call(where: str, function: Callable[..., Any], *arguments: Any, **named: Any
 def describe(error: BaseException) -> str:
     """Return type, text and the last line of the user's own code in which ``error`` arose."""
     text = str(error)
+    frames = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
     if text.startswith(("in user code:", "Exception encountered when calling")):
-        # So TensorFlow and Keras wrap the message of an exception that passes through them.
+        # So TensorFlow and Keras wrap the message of an exception that passes through them. What
+        # they make of a function has frames in a file that nobody can look into afterwards; those
+        # of the user's own are in the text.
+        frames += re.findall(r'File "(.+?)", line (\d+), in', text)
         text = text.partition("Call arguments received")[0]
         text = [line for line in text.splitlines() if line.strip()][-1].strip()
         text = text.partition(f"{type(error).__name__}: ")[2] or text
     words = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        library = frame.filename.startswith((OUR_PACKAGE, *LIBRARIES))
-        # What TensorFlow makes of a function is in a file that nobody can look into afterwards.
-        if not library and "__autograph_generated" not in frame.filename:
-            return f"{words} ({frame.filename}:{frame.lineno})"
+    for file, number in reversed(frames):
+        if not file.startswith((OUR_PACKAGE, *LIBRARIES)) and "__autograph_generated" not in file:
+            return f"{words} ({file}:{number})"
     return words
 
 

@@ -58,7 +58,10 @@ def test_diverged(epoch_loss, first_loss, found):
         ([2.35, 2.30], 0.1, 2.4, 200, True),  # It moved down to a guess.
         ([2.35, 2.30], 0.1, 2.4, 199, False),
         ([2.35, 2.27], 0.1, 2.4, 200, False),  # Better than a guess.
-        ([2.3], 0.12, 2.3, 1000, False),  # The accuracy is.
+        ([2.3], 0.12, 2.4, 1000, False),  # The accuracy is.
+        ([2.35, 2.35], 0.15, 2.3, 16, True),  # Untrained weights that score more by chance.
+        ([2.35], 0.54, 2.35, 16, True),
+        ([2.35], 0.56, 2.35, 1000, False),  # They never score half of all that is above a guess.
         ([2.3], 0.11, 2.3, 1000, True),  # By chance.
         ([None, 2.3], 0.1, 2.3, 16, True),
         ([2.3, None], None, 2.3, 1000, False),

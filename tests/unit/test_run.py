@@ -15,9 +15,7 @@ import tensorflow as tf
 
 from conftest import SMALL_TEST, environment, read_json, read_lines, run_train, train_command
 from workbench import run_folder
-from workbench.devices import idle_gpus_warning
 from workbench.errors import Mistake
-from workbench.hardware import Gpu
 from workbench.settings import Settings
 
 METRICS = {
@@ -364,13 +362,3 @@ def test_mnist_in_five_epochs(tmp_path_factory, mnist):
     summary = read_json(out / "summary.json")
     assert summary["applied_steps"] == 2345
     assert summary["val_accuracy"] >= 0.972
-
-
-def test_a_gpu_that_tensorflow_cannot_use_is_told():
-    gpu = Gpu("Tesla T4", (7, 5))
-    assert idle_gpus_warning([], [], {}) == []
-    assert idle_gpus_warning([gpu], [gpu], {}) == []
-    (warning,) = idle_gpus_warning([gpu], [], {})
-    assert "NVML sees Tesla T4, but TensorFlow can use no GPU" in warning
-    (warning,) = idle_gpus_warning([gpu], [], {"CUDA_VISIBLE_DEVICES": "-1"})
-    assert "CUDA_VISIBLE_DEVICES=-1 hides" in warning

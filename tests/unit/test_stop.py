@@ -49,3 +49,30 @@ def test_signal(number):
     # A second one at once changes nothing; one after a while does not wait any longer.
     assert signalled("running", number) == (0, f"{number.name}\n", "")
     assert signalled("not answered", number) == (128 + number, "", "")
+
+
+OTHERS = """
+import os, signal, time
+from workbench.stop import StopRequest
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+request, seen = StopRequest(), []
+request.listen()
+signal.signal(signal.SIGUSR1, lambda number, frame: seen.append(number))
+for number in (signal.SIGUSR1, signal.SIGHUP):
+    os.kill(os.getpid(), number)
+    time.sleep(0.1)
+print(request.signal, len(seen))
+"""
+
+
+def test_signals_that_are_not_ours():
+    # One that the user's code handles, and one that was ignored before, as nohup does it.
+    result = subprocess.run(
+        [sys.executable, "-c", OTHERS],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (result.returncode, result.stdout, result.stderr) == (0, "None 1\n", "")

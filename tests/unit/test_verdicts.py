@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -61,6 +63,37 @@ def test_a_label_that_does_not_fit(trainer, flags):
     failed(trainer, "labels_do_not_fit", *arguments, words=words)
 
 
+@pytest.mark.parametrize(
+    ("data", "verdict", "word"),
+    [
+        ("nan_in_a_stream", "data_not_finite", "step 3: example 6 of the batch is nan at (0,)"),
+        ("wrong_label_in_a_stream", "labels_do_not_fit", "step 3: the label of example 6 of the"),
+    ],
+)
+def test_wrong_data_is_no_overflow(trainer, data, verdict, word):
+    flags = (f"--data={mine(data)}", "--classes=10", model("tiny"), FLOAT16, *SMALL)
+    failed(trainer, verdict, *flags, words=[word])
+    assert (trainer.summary["applied_steps"], trainer.summary["skipped_steps"]) == (2, 1)
+    assert trainer.lines[-1]["loss_scale"] == 2**14
+
+
+@pytest.mark.parametrize(
+    ("data", "verdict", "word"),
+    [
+        ("nan_in_validation", "data_not_finite", "example 7 of the batch is nan at (0,)"),
+        (
+            "wrong_label_in_validation",
+            "labels_do_not_fit",
+            "the label of example 7 of the batch is 12, and the model has 10 outputs",
+        ),
+    ],
+)
+def test_wrong_validation_data(trainer, data, verdict, word):
+    flags = (f"--data={mine(data)}", "--classes=10", model("tiny"), FLOAT32, *SMALL)
+    failed(trainer, verdict, *flags, words=[f"(validation, step 1: {word})"])
+    assert (trainer.summary["applied_steps"], trainer.summary["epochs"]) == (10, 0)
+
+
 @pytest.mark.parametrize("flags", [(), ("--loop=fit",)])
 def test_data_that_raises(trainer, flags):
     data = f"--data={mine('stream_that_raises')}"
@@ -86,6 +119,28 @@ def test_a_layer_that_gives_nan_under_dynamic_scaling(trainer):
     failed(trainer, "layer_not_finite", *flags, words=words, checkpoints=[1])
     # Ten steps were given the chance that another batch might do.
     assert (trainer.summary["applied_steps"], trainer.summary["skipped_steps"]) == (4, 10)
+
+
+def test_a_layer_that_gives_nan_to_the_end_of_a_short_training(trainer):
+    flags = (model("nan_at_step_5"), FLOAT16, "--batch_size=32", "--epochs=1", "--log_steps=5")
+    words = ["step 7: layer planted (float16) gives nan"]
+    arguments = (*flags, "--train_samples=224")
+    failed(trainer, "layer_not_finite", *arguments, words=words, checkpoints=[1])
+    assert (trainer.summary["applied_steps"], trainer.summary["skipped_steps"]) == (4, 3)
+
+
+def test_two_steps_without_remedy_at_the_end_may_be_chance(trainer):
+    flags = (model("nan_at_step_5"), FLOAT16, "--batch_size=32", "--epochs=1")
+    assert trainer(*flags, "--train_samples=192") == 0
+    assert (trainer.summary["applied_steps"], trainer.summary["skipped_steps"]) == (4, 2)
+    assert trainer.summary["stopped_because"] == "finished"
+
+
+def test_a_first_step_that_is_skipped_is_no_measure(trainer):
+    flags = (model("nan_at_step_1_alone"), FLOAT16, "--train_samples=320", *SMALL)
+    assert trainer(*flags) == 0
+    assert (trainer.summary["applied_steps"], trainer.summary["skipped_steps"]) == (19, 1)
+    assert trainer.summary["stopped_because"] == "finished"
 
 
 @pytest.mark.parametrize("loop", ["custom", "fit"])
@@ -155,6 +210,8 @@ def test_not_one_step_applied(trainer):
     [
         (model("only_bias"), "--batch_size=8", "--epochs=3", "--train_samples=1024"),
         (model("tiny"), "--learning_rate=1e-30", "--train_samples=320", *SMALL),
+        # These weights score 0.15 untrained, more than a guess.
+        (model("tiny"), "--learning_rate=1e-9", "--train_samples=320", *SMALL, "--seed=2"),
     ],
 )
 def test_a_loss_that_does_not_move(trainer, flags):
@@ -171,6 +228,29 @@ def test_out_of_memory_names_the_batch_that_fits(trainer, loop):
     failed(trainer, "out_of_memory", *flags, f"--loop={loop}", words=words)
 
 
+def test_an_operation_that_fails(trainer):
+    data = f"--data={mine('a_token_too_high')}"
+    words = ["epoch 1: indices[", "] = 20 is not in [0, 20)", "an index beyond an embedding"]
+    arguments = (data, model("of_token_ids"), FLOAT32, "--batch_size=8")
+    failed(trainer, "model_failed", *arguments, words=words)
+
+
+def test_a_model_that_xla_cannot_compile(trainer):
+    flags = (model("hungry"), FLOAT32, "--train_samples=320", "--jit_compile", *SMALL)
+    words = ["(epoch 1: Detected unsupported operations", "PyFunc", "Leave out --jit_compile."]
+    failed(trainer, "xla_failed", *flags, words=words)
+
+
+def test_a_file_where_a_folder_should_be(trainer):
+    flags = (model("tiny"), FLOAT32, "--train_samples=320", "--batch_size=32")
+    assert trainer(*flags, "--epochs=1") == 0
+    shutil.rmtree(trainer.out / "model")
+    shutil.rmtree(trainer.out / "tensorboard")
+    (trainer.out / "tensorboard").write_text("")
+    words = ["(the output folder: ", "tensorboard is not a directory"]
+    failed(trainer, "cannot_write", *flags, "--epochs=2", words=words, checkpoints=[1])
+
+
 @pytest.mark.parametrize(
     ("error", "verdict"),
     [
@@ -183,6 +263,15 @@ def test_out_of_memory_names_the_batch_that_fits(trainer, loop):
         (tf.errors.InternalError(None, None, "CUDA_ERROR_OUT_OF_MEMORY"), "out_of_memory"),
         (tf.errors.PermissionDeniedError(None, None, "x; Permission denied"), "cannot_write"),
         (tf.errors.InternalError(None, None, "CUDA: misaligned\nmore"), "device_failed"),
+        (tf.errors.InvalidArgumentError(None, None, "indices[0] = 5"), "model_failed"),
+        (tf.errors.UnknownError(None, None, "ValueError: mine"), "model_failed"),
+        (tf.errors.UnimplementedError(None, None, "not in NHWC"), "model_failed"),
+        (tf.errors.UnimplementedError(None, None, "no deterministic kernel"), "not_deterministic"),
+        (tf.errors.InvalidArgumentError(None, None, "x is not compilable"), "xla_failed"),
+        (tf.errors.InvalidArgumentError(None, None, "x [Op:IteratorGetNext]"), "data_failed"),
+        (tf.errors.FailedPreconditionError(None, None, "x is not a directory"), "cannot_write"),
+        (tf.errors.UnknownError(None, None, "x; File too large"), "cannot_write"),
+        (tf.errors.NotFoundError(None, None, "x; No such file or directory"), "cannot_write"),
     ],
 )
 def test_errors_become_verdicts(error, verdict):
@@ -195,4 +284,9 @@ def test_errors_become_verdicts(error, verdict):
 def test_the_gist_of_an_error_of_tensorflow():
     message = "Traceback:\n  File x\nValueError: broken\n\n\t [[{{node PyFunc}}]]\n\t [[Next]]"
     assert gist(message) == "ValueError: broken"
+    message = "Graph execution error:\n\nDetected at node 'x' (most recent call last):\n  File y\n"
+    message += "Node: 'x'\nDetected unsupported operations: PyFunc\n\t [[x]]\n\ttf2xla failed\n"
+    assert gist(message) == "Detected unsupported operations: PyFunc"
+    message = "No OpKernel {{node x}}\nThe op is created at:\nFile 'y', line 3\n"
+    assert gist(message) == "No OpKernel {{node x}}"
     assert gist("") == ""

@@ -30,11 +30,11 @@ def resumable():
 
 
 class FailsAt(tf.keras.layers.Layer):
-    """Hands its input on, and from a call in training on puts NaN into it."""
+    """Hands its input on, and in training puts NaN into it from the call ``first`` to ``last``."""
 
-    def __init__(self, call):
+    def __init__(self, first, last=10**6):
         super().__init__(name="planted")
-        self.at = call
+        self.first, self.last = first, last
 
     def build(self, shape):
         self.calls = self.add_weight("calls", (), tf.int64, "zeros", trainable=False)
@@ -43,7 +43,8 @@ class FailsAt(tf.keras.layers.Layer):
         if not training:
             return inputs
         self.calls.assign_add(1)
-        return tf.where(self.calls >= self.at, tf.cast(float("nan"), inputs.dtype), inputs)
+        fails = (self.calls >= self.first) & (self.calls <= self.last)
+        return tf.where(fails, tf.cast(float("nan"), inputs.dtype), inputs)
 
 
 def nan_at_step_100():
@@ -52,6 +53,10 @@ def nan_at_step_100():
 
 def nan_at_step_5():
     return model(FailsAt(5))
+
+
+def nan_at_step_1_alone():
+    return model(FailsAt(1, last=1))
 
 
 class BadStatistic(tf.keras.layers.Layer):
@@ -99,6 +104,77 @@ def only_bias():
     return tf.keras.Model(inputs, tf.keras.layers.Dense(10, activation="softmax")(nothing))
 
 
+def activity_penalty():
+    """A model with the squares of its 16 activations, times 0.1, in its loss."""
+    return model(tf.keras.layers.ActivityRegularization(l2=0.1, dtype="float32"))
+
+
+class AddsLoss(tf.keras.layers.Layer):
+    """Adds the mean of the squares of its input to the loss."""
+
+    def call(self, inputs):
+        self.add_loss(tf.reduce_mean(tf.square(inputs)))
+        return inputs
+
+
+def added_loss():
+    return model(AddsLoss(dtype="float32"))
+
+
+class FailsInTraining(tf.keras.layers.Layer):
+    """Hands its input on, but not in training."""
+
+    def call(self, inputs, training=None):
+        if training:
+            raise ValueError("only in training")
+        return inputs
+
+
+def fails_in_training():
+    return model(FailsInTraining())
+
+
+class Broken(tf.keras.layers.Layer):
+    """Fails whenever it is called."""
+
+    def call(self, inputs):
+        raise ValueError("planted in a layer")
+
+
+def fails_in_a_layer():
+    return model(Broken(name="broken"))
+
+
+class OwnStep(tf.keras.Model):
+    """A model with a train_step of its own."""
+
+    def train_step(self, data):
+        raise NotImplementedError
+
+
+def own_step():
+    inner = model()
+    return OwnStep(inner.inputs, inner.outputs)
+
+
+def compiled():
+    made = model()
+    made.compile("sgd", "mse")
+    return made
+
+
+def of_token_ids():
+    """A model of four token ids from 0 to 19 in three classes."""
+    return tf.keras.Sequential(
+        [
+            tf.keras.Input((4,), dtype="int64"),
+            tf.keras.layers.Embedding(20, 4),
+            tf.keras.layers.Flatten(),
+            tf.keras.layers.Dense(3, activation="softmax", dtype="float32"),
+        ]
+    )
+
+
 class Hungry(tf.keras.layers.Layer):
     """Has memory for 32 examples."""
 
@@ -129,6 +205,30 @@ def good_stream():
     return _stream()
 
 
+def shuffled_stream():
+    train, val = _stream()
+    return train.shuffle(SAMPLES), val
+
+
+def shuffled_once_stream():
+    train, val = _stream()
+    return train.shuffle(SAMPLES, seed=3, reshuffle_each_iteration=False), val
+
+
+def _validated_by_the_last(dataset):
+    return dataset.take(300), dataset.skip(300)
+
+
+def nan_in_validation():
+    train, _ = _stream(image=lambda n, pixels: tf.where(n == 307, float("nan"), pixels))
+    return _validated_by_the_last(train)
+
+
+def wrong_label_in_validation():
+    train, _ = _stream(label=lambda n: tf.where(n == 307, tf.constant(12, tf.int64), n % 10))
+    return _validated_by_the_last(train)
+
+
 def nan_in_a_stream():
     return _stream(image=lambda n, pixels: tf.where(n == 70, float("nan"), pixels))
 
@@ -144,6 +244,13 @@ def stream_that_raises():
         return n
 
     return _stream(label=lambda n: tf.ensure_shape(tf.numpy_function(fail, [n], tf.int64), []) % 10)
+
+
+def a_token_too_high():
+    """Token ids, of which that of example 40 at 2 is one more than ``of_token_ids`` knows."""
+    tokens, labels = np.arange(256).reshape(64, 4) % 20, np.arange(64) % 3
+    tokens[40, 2] = 20
+    return (tokens, labels), (tokens[:10], labels[:10])
 
 
 def random_labels():
