@@ -84,7 +84,6 @@ def test_the_last_call_tells_how_long_a_step_takes():
         (39, 40, True),
         (40, 79, False),
         (40, 200, True),
-        (40, 40, False),
     ],
 )
 def test_a_checkpoint_by_applied_steps(clock, before, applied, due):

@@ -32,6 +32,9 @@ def load_code(tmp_path, monkeypatch):
     return load_own
 
 
+DATA = "def data():"
+
+
 def returning(expression):
     return "import numpy as np\nx, y = np.zeros((6, 4), 'u1'), np.arange(6) % 3\n" + (
         f"def data():\n    return {expression}\n"
@@ -90,6 +93,17 @@ def test_wrong_value(expression, contained, load_code, tmp_path):
         ("own.py:data", "import no_such", "No module named 'no_such' ({folder}/own.py:1)"),
         ("own:data", "import own.no_such", "failed: ModuleNotFoundError"),
         ("own.py:data", "\n\nraise SystemExit(1)", "failed: SystemExit: 1 ({folder}/own.py:3)"),
+        ("own.py:data", "raise KeyboardInterrupt", "failed: KeyboardInterrupt ({folder}/own.py:1)"),
+        (
+            "own.py:data",
+            f"{DATA} raise SystemExit(3)",
+            "it failed: SystemExit: 3 ({folder}/own.py:1)",
+        ),
+        (
+            "own.py:data",
+            f"{DATA} raise KeyboardInterrupt",
+            "it failed: KeyboardInterrupt ({folder}",
+        ),
         ("own.py:data", "def data(x): pass", "it failed: TypeError: data() missing 1 required"),
         ("own.py:", "", "not the name of a data set"),
         ("a b:data", "", "not the name of a data set"),
@@ -99,6 +113,18 @@ def test_no_function(data, code, contained, load_code, tmp_path):
     with pytest.raises(Mistake, match=f"^--data={data}") as mistake:
         load_code(code, data)
     assert contained.format(folder=tmp_path) in str(mistake.value)
+
+
+@pytest.mark.parametrize("data", ["own:data", "/own.py:data"])
+def test_a_working_directory_that_is_gone(data, tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    with pytest.raises(Mistake) as mistake:
+        load(Settings(data=data), {})
+    assert str(mistake.value) == (
+        f"--data={data}: the working directory is gone: change to another"
+    )
 
 
 def test_module_beside_and_module_in_another_folder(load_code, tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import zipfile
 
 import numpy as np
 import pytest
@@ -130,6 +131,19 @@ def test_damaged_file(change, contained, tmp_path):
     with pytest.raises(Mistake, match=re.escape(str(file))) as mistake:
         load(Settings(data=str(file)), {})
     assert f"cannot be read: {contained}" in str(mistake.value)
+
+
+def test_a_member_that_is_no_array(tmp_path):
+    file = tmp_path / "data.npz"
+    np.savez(file, **arrays(x_train=None))
+    with zipfile.ZipFile(file, "a") as archive:
+        archive.writestr("x_train.npy", "twenty images")
+    with pytest.raises(Mistake) as mistake:
+        load(Settings(data=str(file)), {})
+    assert str(mistake.value) == (
+        f"--data={file}: x_train cannot be read: cut short or damaged (ValueError: it is no "
+        f"array): put a good copy there"
+    )
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from conftest import examples
+from conftest import ROOT, examples
 from workbench.data.order import epoch_order
 from workbench.data.types import Arrays, Dataset, Stream
 from workbench.device_feed import DeviceFeed, pack, unpack
@@ -157,3 +157,30 @@ def test_feeds_follow_the_flags(mnist):
         train, val = feeds(**flags)
         assert {type(train), type(val)} == {StreamFeed}
         assert train.steps == 4
+
+
+def test_a_stream_that_changes_its_order(mnist):
+    def keeps_its_order(dataset):
+        return StreamFeed(Stream(dataset, 20, (3,)), (3,), 8, 0, "all").keeps_its_order()
+
+    tf.random.set_seed(0)
+    plain = stream_of(20).dataset
+    assert keeps_its_order(plain)
+    assert keeps_its_order(plain.shuffle(20, reshuffle_each_iteration=False))
+    assert not keeps_its_order(plain.shuffle(20))
+    assert StreamFeed(examples(mnist, 20), (784,), 8, 0, "all").keeps_its_order()
+
+
+@pytest.mark.parametrize(
+    ("data", "warned"),
+    [("good_stream", False), ("shuffled_once_stream", False), ("shuffled_stream", True)],
+)
+def test_another_order_at_each_pass_is_told(trainer, data, warned):
+    user = ROOT / "tests" / "unit" / "user_models.py"
+    flags = (f"--data={user}:{data}", "--classes=10", f"--model={user}:tiny", "--policy=float32")
+    assert trainer(*flags, "--epochs=1") == 0
+    warning = (
+        "warning: the data comes in another order at each pass: a resumed run will not see the "
+        "examples that an uninterrupted one would\n"
+    )
+    assert trainer.stderr == (warning if warned else "")

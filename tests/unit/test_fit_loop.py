@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from conftest import (
+    ROOT,
     assert_equal,
     counts,
     examples,
@@ -18,8 +21,10 @@ from conftest import (
     weights,
     whole,
 )
+from workbench.data.types import Stream
 
 SAMPLES, STEPS = 196, 25  # In batches of 8; the last one has four images.
+APPLIED = "applied_steps/.ATTRIBUTES/VARIABLE_VALUE"
 
 
 def trained(policy, arrays, way, make=tiny_model, per_call=7, **flags):
@@ -80,3 +85,41 @@ def test_fit_accumulates_too(mnist, deterministic):
     other, window = trained("float32", arrays, "fit", **flags)
     assert (window.steps, window.examples) == (10, 200)
     assert_equal(weights(one), weights(other))
+
+
+def test_a_stop_ends_a_call_early_though_the_input_is_slow():
+    made = []
+    step = tiny_step("float32", batch_size=1)
+
+    def slow(number):
+        made.append(number)
+        if number == 3:
+            loop.stop.assign(True)
+        elif number > 3:
+            time.sleep(0.05)
+        return np.float32(number / 100)
+
+    def example(number):
+        pixel = tf.numpy_function(slow, [number], tf.float32)
+        return tf.fill([784], tf.reshape(pixel, [])), number % 10
+
+    stream = Stream(tf.data.Dataset.range(60).map(example), 60, (784,))
+    loop = tiny_loop(step, stream, "fit", per_call=60)
+    made.clear()
+    (window,) = run_epoch(loop)
+    assert 0 < window.steps <= 4
+    # Keras would fetch all batches of the call first.
+    assert len(made) < 30
+
+
+def test_fit_saves_every_so_many_steps(trainer):
+    user = ROOT / "tests" / "unit" / "user_models.py"
+    flags = (f"--model={user}:tiny", "--policy=float32", "--train_samples=256", "--batch_size=32")
+    assert trainer(*flags, "--loop=fit", "--epochs=1", "--checkpoint_steps=3") == 0
+    assert trainer.checkpoints == [1, 2, 3]
+    applied = [
+        tf.train.load_variable(str(trainer.out / "checkpoints" / f"ckpt-{number}"), APPLIED)
+        for number in trainer.checkpoints
+    ]
+    assert applied == [3, 6, 8]
+    assert [line["step"] for line in trainer.lines] == [8]

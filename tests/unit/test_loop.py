@@ -7,9 +7,21 @@ import threading
 import numpy as np
 import pytest
 import tensorflow as tf
+import user_models
 
-from conftest import counts, examples, run_epoch, tiny_loop, tiny_model, tiny_step, weights, whole
+from conftest import (
+    assert_equal,
+    counts,
+    examples,
+    run_epoch,
+    tiny_loop,
+    tiny_model,
+    tiny_step,
+    weights,
+    whole,
+)
 from workbench.data.order import epoch_order
+from workbench.data.types import Arrays
 from workbench.validation import Validation
 from workbench.window import NOTHING, joined, means
 
@@ -173,3 +185,44 @@ def test_validation_has_the_models_own_losses_and_no_smoothing(mnist):
     expected = -np.mean(np.log(probabilities[range(40), mnist["y_train"][:40]]))
     expected += np.sum(step.model.layers[1].kernel.numpy() ** 2)
     assert values == pytest.approx([expected] * 2, rel=1e-5)
+
+
+@pytest.mark.parametrize("way", ["device", "stream"])
+def test_validation_names_the_step_with_wrong_data(mnist, way):
+    right = examples(mnist, 43)
+    images, labels = right.images.reshape(43, 784).astype(np.float32), right.labels.copy()
+    images[[20, 30], 5] = np.nan
+    labels[[25, 42]] = 10, -1
+    step = tiny_step("float32")
+    for arrays, found in (
+        (right, None),
+        (Arrays(images, right.labels), 2),
+        (Arrays(right.images, labels), 3),
+        (Arrays(images, labels), 2),
+    ):
+        feed = tiny_loop(step, arrays, way, seed=None).feed
+        validation = Validation(step, feed, tf.Variable(False))
+        assert validation.run().wrong_step == found
+        assert_equal([validation.batch(3)[1]], [arrays.labels[24:32]])
+
+
+def test_validation_has_the_penalty_of_its_own_activations(mnist):
+    step = tiny_step("float32", make=user_models.activity_penalty)
+    # Steps of 8 and at last 3 examples: Keras's penalty is a mean over those of a step.
+    feed = tiny_loop(step, examples(mnist, 43), seed=None).feed
+    result = Validation(step, feed, tf.Variable(False)).run()
+    images = mnist["x_train"][:43].reshape(-1, 784).astype(np.float32) / 255
+    activations = step.model.layers[0](images).numpy()
+    expected = -np.mean(np.log(step.model(images).numpy()[range(43), mnist["y_train"][:43]]))
+    expected += 0.1 * np.sum(activations**2) / 43
+    assert result.loss == pytest.approx(expected, rel=1e-5)
+
+
+def test_the_first_loss_is_that_of_the_first_applied_step(mnist):
+    step = tiny_step("mixed_float16", make=user_models.nan_at_step_1_alone)
+    window = whole(run_epoch(tiny_loop(step, examples(mnist, 40)), per_call=2))
+    assert (window.steps, window.applied) == (5, 4)
+    assert 2 < window.first_loss < 3
+    skipped = NOTHING._replace(steps=2, first_loss=float("nan"), last_loss=float("nan"))
+    assert joined(skipped, window).first_loss == window.first_loss
+    assert joined(window, skipped).first_loss == window.first_loss

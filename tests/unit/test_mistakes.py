@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import time
 
 import numpy as np
 import pytest
 
-from conftest import ROOT, SMALL_TRAIN, run_train
+from conftest import ROOT, SMALL_TRAIN, environment, run_train, train_command
 
 # (arguments, what the line must contain)
 WRONG_FLAGS = [
@@ -168,6 +169,10 @@ def make_dangling_link(folder):
         (lambda folder: None, "x" * 300, "name too long"),
         (lambda folder: None, "/dev/null", "is not a folder"),
         (lambda folder: None, b"\xff", "name of a folder"),
+        (lambda folder: None, "run[1]", "takes * ? [ ] and \\ for patterns: leave them out"),
+        (lambda folder: None, "a*b/run", "for patterns"),
+        (lambda folder: None, "what?", "for patterns"),
+        (lambda folder: None, "a\\b", "for patterns"),
     ],
 )
 def test_unusable_output_folder(make, out, contained, tmp_path, small_datasets, no_tensorflow):
@@ -180,6 +185,26 @@ def test_unusable_output_folder(make, out, contained, tmp_path, small_datasets, 
     check_one_line(result, ["--out="])
     assert contained.lower() in result.stderr.lower()
     assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("flag", "told"),
+    [("--out=run", "--out=run"), ("--data=mine:data", "--data=mine:data")],
+)
+def test_a_working_directory_that_is_gone(flag, told, tmp_path, small_datasets, no_tensorflow):
+    gone, out = tmp_path / "gone", tmp_path / "run"
+    gone.mkdir()
+    flags = [flag] if flag.startswith("--out") else [flag, f"--out={out}"]
+    script = 'cd "$0"; rmdir "$0"; exec "$@"'
+    result = subprocess.run(
+        ["bash", "-c", script, gone, *train_command(*flags)],
+        env=environment(small_datasets, PYTHONPATH=str(no_tensorflow)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    check_one_line(result, [f"error: {told}: the working directory is gone: change to another"])
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_output_folder_that_the_system_refuses(small_datasets):

@@ -9,6 +9,7 @@ import pytest
 import tensorflow as tf
 from keras.utils import data_utils
 
+from conftest import ROOT, SMALL_TEST, read_json
 from workbench.catalogue import APPLICATIONS, MODELS
 from workbench.errors import Mistake
 from workbench.models import OWN_MODELS, build_model, user
@@ -16,6 +17,7 @@ from workbench.models.shapes import fit_shape
 from workbench.models.user import ignored_compile_warning
 from workbench.settings import Settings
 
+USER = ROOT / "tests" / "unit" / "user_models.py"
 # The first weights of the mlp with seed 7.
 PINNED_KERNEL = [0.045513398945331573, -0.03628420829772949, 0.0516640841960907]
 
@@ -289,6 +291,58 @@ def test_a_compiled_model_is_warned_about(monkeypatch):
     (warning,) = ignored_compile_warning(build_user(monkeypatch, compiled))
     assert "compiled with SGD" in warning
     assert ignored_compile_warning(dense()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "warning"),
+    [
+        ("own_step", "the train_step of OwnStep is not used: the trainer has its own"),
+        (
+            "compiled",
+            "the model {model} was compiled with SGD: that is not used, the flags decide on "
+            "optimizer and loss",
+        ),
+    ],
+)
+def test_what_of_the_users_is_not_used_is_told(trainer, name, warning):
+    flags = ("--policy=float32", "--train_samples=128", "--epochs=1")
+    assert trainer(f"--model={USER}:{name}", *flags) == 0
+    made = read_json(trainer.out / "config.json")["model"]["name"]
+    assert trainer.stderr == f"warning: {warning.format(model=made)}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("fails_in_training", "a training step fails: ValueError: only in training"),
+        ("fails_in_a_layer", "it failed: ValueError: planted in a layer"),
+    ],
+)
+@pytest.mark.parametrize("loop", ["custom", "fit"])
+def test_a_model_that_fails_is_a_mistake(trainer, name, told, loop):
+    flags = ("--policy=float32", "--train_samples=128", "--epochs=1", f"--loop={loop}")
+    assert trainer(f"--model={USER}:{name}", *flags) == 2
+    code = USER.read_text().splitlines()
+    (line,) = (n for n, text in enumerate(code, 1) if f'"{told.rpartition(": ")[2]}"' in text)
+    assert trainer.stderr == f"error: --model={USER}:{name}: {told} ({USER}:{line})\n"
+    assert trainer.stdout == ""
+    assert not trainer.out.exists()
+
+
+@pytest.mark.parametrize("name", ["activity_penalty", "added_loss"])
+@pytest.mark.parametrize("flags", [(), ("--loop=fit",), ("--accumulate_steps=2",)])
+def test_a_model_with_losses_of_its_own(trainer, mnist, name, flags):
+    flags = ("--policy=float32", "--train_samples=256", "--epochs=2", "--batch_size=32", *flags)
+    assert trainer(f"--model={USER}:{name}", *flags) == 0
+    assert (trainer.stderr, trainer.summary["epochs"]) == ("", 2)
+    # Validated in one batch, and with all of the loss.
+    model = tf.keras.models.load_model(trainer.out / "model", compile=False)
+    images = mnist["x_test"][:SMALL_TEST].reshape(-1, 784).astype(np.float32) / 255
+    squares = model.layers[0](images).numpy() ** 2
+    own = np.mean(squares) if name == "added_loss" else 0.1 * np.sum(squares) / SMALL_TEST
+    right = model(images).numpy()[range(SMALL_TEST), mnist["y_test"][:SMALL_TEST]]
+    assert own > 0.01
+    assert trainer.summary["val_loss"] == pytest.approx(own - np.mean(np.log(right)), rel=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+import types
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from conftest import ROOT, SMALL_TEST
+from workbench import training
 from workbench.progress import Progress
+from workbench.validation import Validation
 from workbench.window import NOTHING
 
 USER = ROOT / "tests" / "unit" / "user_models.py"
@@ -101,3 +104,29 @@ def served_loss(trainer, mnist):
     inputs = tf.constant(images.reshape(-1, 784).astype(np.float32) / 255)
     probabilities = serve(inputs=inputs)["probabilities"].numpy()
     return -np.mean(np.log(probabilities[range(SMALL_TEST), labels]))
+
+
+def test_no_window_has_the_seconds_of_a_validation(trainer, monkeypatch):
+    # A clock that ticks whenever it is asked, once in a graph call.
+    now = 0
+
+    def tick():
+        nonlocal now
+        now += 1
+        return float(now)
+
+    def long_validation(validation):
+        nonlocal now
+        now += 1000
+        return run(validation)
+
+    run = Validation.run
+    monkeypatch.setattr(Validation, "run", long_validation)
+    monkeypatch.setattr(training, "time", types.SimpleNamespace(perf_counter=tick))
+    flags = (f"--model={USER}:tiny", "--policy=float32", "--train_samples=128", "--batch_size=32")
+    assert trainer(*flags, "--epochs=3", "--log_steps=2") == 0
+    # The very first call has one step, and the second the other one of the window.
+    expected = [32, 64, 64, 64, 64, 64]
+    assert [line["images_per_second"] for line in trainer.lines] == expected
+    # Those of an epoch do have it.
+    assert [1000 < seconds < 1010 for seconds in trainer.summary["seconds_per_epoch"]] == [True] * 3

@@ -193,3 +193,15 @@ def test_draws_that_have_a_state_are_named():
     found = stateful_random_ops(loop.get_concrete_function(tf.ones((2, 4))))
     kinds = {each.rsplit("(")[-1] for each in found}
     assert kinds == {"RandomUniform)", "RandomStandardNormal)"}
+
+
+@pytest.mark.parametrize("layer", [tf.keras.layers.LSTM, tf.keras.layers.GRU])
+def test_recurrent_layers_without_dropout_draw_nothing(layer):
+    model = tf.keras.Sequential([tf.keras.Input((5, 3)), layer(4)])
+    function = caller(model).get_concrete_function(tf.ones((2, 5, 3)), tf.constant(0, tf.int64))
+    nodes = [
+        node for each in function.graph.as_graph_def().library.function for node in each.node_def
+    ]
+    # The form for a GPU is in the graph too, with a seed it makes no use of.
+    assert any("seed2" in node.attr for node in nodes)
+    assert stateful_random_ops(function) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import signal
 import subprocess
 import time
@@ -13,7 +14,7 @@ import pytest
 from conftest import ROOT, environment, read_json, read_lines, run_train, tensors, train_command
 from workbench import run_folder
 from workbench.errors import Mistake
-from workbench.resume import check_flags
+from workbench.resume import check_flags, check_world
 
 USER = ROOT / "tests" / "unit" / "user_models.py"
 TINY = f"--model={USER}:tiny"
@@ -110,6 +111,48 @@ def test_another_policy_by_auto(trainer, monkeypatch):
     assert "the policy was mixed_float16 and is " in mistake(trainer, *flags, "--epochs=2")
 
 
+def changed_bits(trainer):
+    """Make the run in the folder one of another machine; return the number of cores here."""
+    config = read_json(trainer.out / "config.json")
+    cores, config["bits"]["cores"] = config["bits"]["cores"], 999
+    run_folder.write_json(trainer.out / "config.json", config)
+    return cores
+
+
+def test_another_machine_is_a_mistake_when_bits_count(trainer, deterministic):
+    flags = (TINY, *SMALL, "--deterministic")
+    assert trainer(*flags, "--epochs=1") == 0
+    cores = changed_bits(trainer)
+    assert mistake(trainer, *flags, "--epochs=2") == (
+        f"error: --out={trainer.out} holds a run with other settings: cores was 999 and is "
+        f"{cores} (--deterministic): give the same ones, or a new --out"
+    )
+
+
+def test_another_machine_goes_on_where_bits_do_not_count(trainer):
+    assert trainer(TINY, *SMALL, "--epochs=1") == 0
+    cores = changed_bits(trainer)
+    assert trainer(TINY, *SMALL, "--epochs=2") == 0
+    assert trainer.summary["resumed_from_step"] == 8
+    assert read_json(trainer.out / "config.json")["bits"]["cores"] == cores
+
+
+def test_what_the_last_bits_depend_on():
+    bits = {"tensorflow": "2.9.1", "cpu_features": ["amx"], "gpus": [], "onednn": True}
+    former = {"policy": "float32", "data": {"digest": "1"}, "bits": bits}
+    for deterministic in (True, False):
+        former["flags"] = {"deterministic": deterministic}
+        check_world("run", former, "float32", "1", bits)
+    former["flags"] = {"deterministic": True}
+    others = {"tensorflow": "2.9.3", "cpu_features": [], "gpus": ["A100"], "onednn": False}
+    for name, other in others.items():
+        words = re.escape(
+            f"settings: {name} was {bits[name]} and is {other} (--deterministic): give"
+        )
+        with pytest.raises(Mistake, match=words):
+            check_world("run", former, "float32", "1", {**bits, name: other})
+
+
 def test_a_flag_that_the_former_program_did_not_know():
     flags = {"clip_norm": "off", "schedule": "constant", "seed": 0}
     check_flags("run", {"flags": {"seed": 0}}, flags)
@@ -117,7 +160,10 @@ def test_a_flag_that_the_former_program_did_not_know():
         check_flags("run", {"flags": {"seed": 0}}, {**flags, "clip_norm": 1.0})
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"flags": 1}', "\x00"])
+DEEP = pytest.param("[" * 100_000, id="deep")
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"flags": 1}', "\x00", DEEP])
 def test_a_config_that_cannot_be_read(trainer, content):
     trainer.out.mkdir()
     (trainer.out / "config.json").write_text(content)

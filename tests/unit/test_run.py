@@ -362,3 +362,21 @@ def test_mnist_in_five_epochs(tmp_path_factory, mnist):
     summary = read_json(out / "summary.json")
     assert summary["applied_steps"] == 2345
     assert summary["val_accuracy"] >= 0.972
+
+
+def test_a_folder_of_a_run_that_never_began_counts_as_empty(tmp_path):
+    out = tmp_path / "run"
+    out.mkdir()
+    began = ["metrics.jsonl", "config.json.tmp", "summary.json"]
+    for name in began:
+        (out / name).write_text("")
+        for resume in ("auto", "never"):
+            assert run_folder.choose_folder(str(out), "mlp", resume) == (out, None)
+    (out / "mine.txt").write_text("")
+    with pytest.raises(Mistake, match="holds files that are no run: name a new folder"):
+        run_folder.choose_folder(str(out), "mlp", "auto")
+    (out / "mine.txt").unlink()
+    # Without the file that every run makes first it may be anything.
+    (out / "metrics.jsonl").unlink()
+    with pytest.raises(Mistake, match="holds files that are no run: name a new folder"):
+        run_folder.choose_folder(str(out), "mlp", "auto")
