@@ -168,6 +168,8 @@ def test_a_stream_that_changes_its_order(mnist):
     assert keeps_its_order(plain)
     assert keeps_its_order(plain.shuffle(20, reshuffle_each_iteration=False))
     assert not keeps_its_order(plain.shuffle(20))
+    assert not keeps_its_order(plain.shuffle(2))
+    assert keeps_its_order(plain.map(lambda image, label: (image * float("nan"), label)))
     assert StreamFeed(examples(mnist, 20), (784,), 8, 0, "all").keeps_its_order()
 
 
