@@ -13,7 +13,11 @@ OFF = "SSH: off, because no key was given; add -e AUTHORIZED_KEYS="
 
 
 def fingerprint(workbench: Workbench) -> str:
-    line = next(line for line in workbench.logs().splitlines() if line.startswith("SSH: "))
+    def shown() -> list[str]:
+        return [line for line in workbench.logs().splitlines() if line.startswith("SSH: ")]
+
+    # A service may answer before the engine has passed on the line about it.
+    line = wait_until(shown, 10, "the line about SSH")[0]
     return line.split("host key ")[1].rstrip(")")
 
 
