@@ -83,13 +83,16 @@ class Checkpoints:
         whole = [n for n in found if n <= number and Path(f"{self._prefix(n)}.index").exists()]
         for other in set(found) - set(whole):
             self._delete(other)
-        kept = [self._prefix(n) for n in sorted(whole)]
+        # By name alone: a folder that is copied or mounted elsewhere must not lead back here.
+        kept = [f"{PREFIX}-{n}" for n in sorted(whole)]
         # The state file may be what is damaged, or name what is no longer there.
         tf.compat.v1.train.update_checkpoint_state(
             str(self._folder),
             kept[-1],
             kept,
-            all_model_checkpoint_timestamps=[os.path.getmtime(f"{path}.index") for path in kept],
+            all_model_checkpoint_timestamps=[
+                os.path.getmtime(self._folder / f"{name}.index") for name in kept
+            ],
         )
         return True
 

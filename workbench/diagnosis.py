@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator
 
 import numpy as np
 import tensorflow as tf
@@ -12,6 +12,9 @@ import tensorflow as tf
 from workbench.layers import all_layers
 from workbench.step import TrainingStep
 
+FLOAT16_MAX = 65504.0
+# A gradient beyond float16 at scale 1 is a common number at this one, and few become 0.
+TINY_SCALE = 2.0**-13
 # A machine that swaps would look for a fitting batch for ever.
 SEARCH_S = 20.0
 # Weights start below 1. Adam moves each by about the learning rate in a step, so weights this
@@ -84,13 +87,15 @@ def _in_layers(step: TrainingStep, images: np.ndarray) -> Finding:
                 step.model(tf.constant(batch), training=True)
     if not found:
         return None
-    layer, values = found
+    layer, values, in_float32 = found
     where = first_not_finite(values)
-    data = f"the batch reaches {np.abs(images).max(initial=0):.3g}"
     evidence = (
-        f"layer {layer.name} ({layer.compute_dtype}) gives {values[where]} at {where}; {data}"
+        f"layer {layer.name} ({layer.compute_dtype}) gives {values[where]} at {where}; the batch "
+        f"reaches {np.abs(images).max(initial=0):.3g}"
     )
-    if layer.compute_dtype == "float16" and np.isinf(values).any():
+    # A logarithm of 0 + 1e-8 is infinite in float16 too, but no large number in float32.
+    overflows = in_float32 is None or in_float32 > FLOAT16_MAX
+    if layer.compute_dtype == "float16" and np.isinf(values).any() and overflows:
         return "float16_overflow", evidence
     return "layer_not_finite", evidence
 
@@ -103,14 +108,11 @@ def _in_loss(step: TrainingStep) -> Finding:
 
 
 def _in_gradients(step: TrainingStep, images: np.ndarray, labels: np.ndarray) -> Finding:
-    if step.scaled:
-        scale = step.loss_scale().numpy()
-        verdict = "scale_at_floor" if step.dynamic else "fixed_scale_overflow"
-        skipped = step.skipped_steps.numpy()
-        return verdict, f"loss scale {scale:g}, {skipped} steps skipped in all"
+    # With a loss scaled down this far an overflow is gone, and an infinite slope is not.
+    scale = TINY_SCALE if step.scaled else 1.0
     norms = []
     for (key, batch), (_, its_labels) in zip(_batches(step, images), _batches(step, labels)):
-        gradients = step.gradients(tf.constant(batch), tf.constant(its_labels), key)
+        gradients = step.gradients(tf.constant(batch), tf.constant(its_labels), key, scale)
         for variable, gradient in zip(step.model.trainable_variables, gradients):
             where = first_not_finite(gradient.numpy())
             if where is not None:
@@ -120,6 +122,10 @@ def _in_gradients(step: TrainingStep, images: np.ndarray, labels: np.ndarray) ->
                     f"{np.abs(images).max(initial=0):.3g}"
                 )
         norms.append(tf.linalg.global_norm(gradients).numpy())
+    if step.scaled:
+        verdict = "scale_at_floor" if step.dynamic else "fixed_scale_overflow"
+        skipped = step.skipped_steps.numpy()
+        return verdict, f"loss scale {step.loss_scale():g}, {skipped} steps skipped in all"
     if np.isfinite(norms).all():
         return None
     return "not_finite", f"the gradient norm is {max(norms)}"
@@ -172,9 +178,31 @@ class _Found(Exception):
     pass
 
 
+def _reach(
+    layer: tf.keras.layers.Layer, call: Callable[..., Any], arguments: Any, named: Any
+) -> float | None:
+    """Return how far the outputs of ``call`` reach in float32, None where that cannot be told.
+
+    It cannot for a layer with weights, which brings its inputs to its own type.
+    """
+    if layer.weights:
+        return None
+    inputs = tf.nest.map_structure(
+        lambda each: tf.cast(each, tf.float32) if tf.is_tensor(each) else each, arguments
+    )
+    try:
+        outputs = tf.nest.flatten(call(*inputs, **named))
+    # The layer is the user's, and was not made for it.
+    except Exception:
+        return None
+    return max(float(tf.reduce_max(tf.abs(tf.cast(each, tf.float32)))) for each in outputs)
+
+
 @contextlib.contextmanager
 def _watched(model: tf.keras.Model) -> Iterator[list[Any]]:
-    """Give a list that gets the first layer whose output is not finite, and that output."""
+    """Give a list that gets the first layer whose output is not finite, that output, and how
+    far it would reach in float32.
+    """
     found: list[Any] = []
     layers = [layer for layer in all_layers(model) if layer is not model]
 
@@ -186,7 +214,7 @@ def _watched(model: tf.keras.Model) -> Iterator[list[Any]]:
             for output in tf.nest.flatten(outputs):
                 values = np.asarray(output.numpy(), np.float32)
                 if first_not_finite(values) is not None:
-                    found.extend([layer, values])
+                    found.extend([layer, values, _reach(layer, call, arguments, named)])
                     raise _Found
             return outputs
 

@@ -92,7 +92,7 @@ def resolve(
     if not gpus:
         return choice, [
             "mixed_float16 on a CPU is about a hundred times slower than float32: "
-            "good for a trial with --train_samples, not for work"
+            "good for a trial with --train_samples=512 --epochs=1, not for work"
         ]
     return choice, [
         f"{describe(gpu)} has no float16 Tensor Cores: mixed_float16 may be slower than float32"

@@ -78,6 +78,12 @@ class Progress:
         self.train_losses.append(self.train_loss)
         self.train_accuracies.append(self.train_accuracy)
 
+    def take_best(self) -> None:
+        """Let losses and accuracies be those of the best epoch."""
+        best = self.best_epoch - 1
+        self.train_loss, self.train_accuracy = self.train_losses[best], self.train_accuracies[best]
+        self.val_loss, self.val_accuracy = self.val_losses[best], self.val_accuracies[best]
+
     def next_epoch(self) -> None:
         """Close the epoch that was validated, and begin the next."""
         self.seconds_per_epoch.append(self.seconds_in_epoch)
@@ -109,7 +115,7 @@ class Progress:
 
     @property
     def accuracy_gap(self) -> float | None:
-        """The training accuracy less that of the validation, after the last whole epoch."""
-        if not self.val_accuracies or self.train_accuracies[-1] is None:
+        """The training accuracy less that of the validation; None where one is not known."""
+        if self.train_accuracy is None or self.val_accuracy is None:
             return None
-        return self.train_accuracies[-1] - self.val_accuracies[-1]
+        return self.train_accuracy - self.val_accuracy

@@ -20,6 +20,8 @@ DOCKER_MARK = Path("/.dockerenv")
 # The first file of every run; it is locked as long as the run lives.
 CLAIM = "metrics.jsonl"
 CONFIG = "config.json"
+# The folders in it.
+FOLDERS = ("checkpoints", "tensorboard", "model")
 # What may be there before the config is.
 BEFORE_CONFIG = {CLAIM, f"{CONFIG}.tmp", "summary.json"}
 
@@ -55,6 +57,7 @@ def choose_folder(out: str | None, model: str, resume: str) -> Choice:
         former = None
         if _is_folder(folder) and not _holds_nothing(folder):
             former = _former_run(folder, resume)
+            _check_access(folder)
         ancestor = folder
         while not _is_folder(ancestor):
             ancestor = ancestor.parent
@@ -86,6 +89,19 @@ def _former_run(folder: Path, resume: str) -> dict[str, Any]:
             f"name a new folder"
         ) from error
     return former
+
+
+def _check_access(folder: Path) -> None:
+    """Raise ``Mistake`` where something that a run in ``folder`` writes to cannot be written."""
+    files = [folder / name for name in (CLAIM, CONFIG, "summary.json")]
+    folders = [folder / name for name in FOLDERS if os.path.lexists(folder / name)]
+    for path in folders:
+        if not path.is_dir():
+            raise Mistake(f"--out={folder}: {path.name} is not a folder: name another --out")
+    inner = [path for each in folders for path in each.iterdir() if path.is_dir()]
+    for path in [*files, *folders, *inner]:
+        if path.exists() and not os.access(path, os.W_OK):
+            raise Mistake(f"--out={folder}: {_refusal(path)}: name another folder")
 
 
 def lost_with_container_warning(folder: Path) -> list[str]:
@@ -164,10 +180,17 @@ def finite(value: Any) -> Any:
     return value
 
 
-def _refusal(folder: Path) -> str:
-    owner = folder.stat().st_uid
-    remedy = f"run with -e PUID={owner}" if owner else "chown it on the host"
-    return f"user {os.geteuid()} cannot write to {folder}, which is user {owner}'s ({remedy})"
+def _refusal(path: Path) -> str:
+    owner, me = path.stat().st_uid, os.geteuid()
+    if os.statvfs(path).f_flag & os.ST_RDONLY:
+        return f"{path} is on a read-only file system (mount a volume there)"
+    if owner == me:
+        remedy = "its mode forbids it: chmod u+w"
+    elif owner:
+        remedy = f"run with -e PUID={owner}, without --user; or chown it on the host"
+    else:
+        remedy = "chown it on the host"
+    return f"user {me} cannot write to {path}, which is user {owner}'s ({remedy})"
 
 
 def _is_folder(path: Path) -> bool:

@@ -95,7 +95,7 @@ class Settings:
         switch(),
         False,
         group="Data",
-        help="For a folder: leave out images that cannot be read, with a warning that names them.",
+        help="For a folder: leave out images that cannot be read, and name them.",
         shown_default="off",
     )
     input: str = flag(

@@ -104,9 +104,14 @@ class TrainingStep(tf.Module):
             self._give_up_on_wrong_data(images, labels)
         return StepResult(loss, correct, grad_norm, finite)
 
-    def gradients(self, images: tf.Tensor, labels: tf.Tensor, number: tf.Tensor) -> list[tf.Tensor]:
-        """Return the gradients of a batch as step ``number`` has them, not unscaled."""
-        return self._batch_gradients(images, labels, number, 1.0)[2]
+    def gradients(
+        self, images: tf.Tensor, labels: tf.Tensor, number: tf.Tensor, scale: float = 1.0
+    ) -> list[tf.Tensor]:
+        """Return the gradients of a batch for the random numbers of ``number``, times ``scale``.
+
+        For a look at them outside of the training; nothing is applied.
+        """
+        return self._gradients(images, labels, number, 1.0, scale)[2]
 
     def example_batch(self, size: int) -> tuple[tf.Tensor, tf.Tensor]:
         """Return a batch of zeros in the shape of the batches that the model takes."""
@@ -152,8 +157,14 @@ class TrainingStep(tf.Module):
         return loss, correct, gradients
 
     def _gradients(
-        self, images: tf.Tensor, labels: tf.Tensor, key: tf.Tensor, share: tf.Tensor | float
+        self,
+        images: tf.Tensor,
+        labels: tf.Tensor,
+        key: tf.Tensor,
+        share: tf.Tensor | float,
+        scale: float | None = None,
     ) -> tuple[tf.Tensor, tf.Tensor, list[tf.Tensor]]:
+        """Return loss, correct and gradients; scaled by the optimizer unless by ``scale``."""
         with tf.GradientTape() as tape:
             with self.randomness.step(key):
                 outputs = self.model(images, training=True)
@@ -161,7 +172,10 @@ class TrainingStep(tf.Module):
             loss = tf.reduce_mean(losses) + penalty(self.model)
             if self.batches > 1:
                 loss *= share
-            scaled_loss = self.optimizer.get_scaled_loss(loss) if self.scaled else loss
+            if scale is not None:
+                scaled_loss = loss * scale
+            else:
+                scaled_loss = self.optimizer.get_scaled_loss(loss) if self.scaled else loss
         gradients = tape.gradient(
             scaled_loss,
             self.model.trainable_variables,

@@ -127,7 +127,7 @@ class Training:
             scale = f"the loss scale is {metrics['loss_scale']:g}"
             self.monitor.warn(
                 f"step {metrics['step']}: {skipped} of the last {progress.log_window.steps} steps "
-                f"overflowed float16 and were skipped; "
+                f"were skipped: their gradients were not finite, float16 overflowed; "
                 + (f"{scale} now, training goes on" if self.step.dynamic else f"{scale}, fixed")
             )
         progress.log_window, progress.log_seconds = NOTHING, 0.0
@@ -198,9 +198,7 @@ class Training:
         """Give the model the weights of its best epoch; the checkpoint keeps the last ones."""
         for best, weight in zip(self.parts.best_weights, self.step.model.weights):
             weight.assign(best)
-        progress = self.progress
-        progress.val_loss = progress.val_losses[progress.best_epoch - 1]
-        progress.val_accuracy = progress.val_accuracies[progress.best_epoch - 1]
+        self.progress.take_best()
 
     def _is_early_enough(self) -> bool:
         patience, best = self.settings.early_stopping, self.progress.best_epoch

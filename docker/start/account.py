@@ -73,16 +73,18 @@ def apply(uid: Optional[int], gid: Optional[int]) -> None:
 
 
 def adopt_folders(account: Account) -> None:
-    """Take over empty folders that Docker made for a bind mount; warn of others' folders."""
-    for path in (WORKSPACE, HOME):
-        if _can_write(account, path):
-            continue
-        owner = path.stat()
-        read_only = os.statvfs(path).f_flag & os.ST_RDONLY
-        if os.geteuid() == 0 and owner.st_uid == 0 and not read_only and _made_by_docker(path):
+    """Take over empty folders that Docker made for a bind mount."""
+    for path in _folders_without_access(account):
+        roots = os.geteuid() == 0 and path.stat().st_uid == 0
+        if roots and not _read_only(path) and _made_by_docker(path):
             os.chown(path, account.uid, account.gid)
-            continue
-        if read_only:
+
+
+def warn_of_folders(account: Account) -> None:
+    """Warn of folders that ``account`` cannot write to."""
+    for path in _folders_without_access(account):
+        owner = path.stat()
+        if _read_only(path):
             remedy = "it is read-only, so mount a volume there"
         elif owner.st_uid == 0 or os.geteuid() != 0:
             remedy = f"on the host: chown {account.uid}:{account.gid} its folder"
@@ -92,6 +94,14 @@ def adopt_folders(account: Account) -> None:
             f"{account.uid}:{account.gid} cannot write to {path}, which belongs to "
             f"{owner.st_uid}:{owner.st_gid}; {remedy}"
         )
+
+
+def _folders_without_access(account: Account) -> List[pathlib.Path]:
+    return [path for path in (WORKSPACE, HOME) if not _can_write(account, path)]
+
+
+def _read_only(path: pathlib.Path) -> bool:
+    return bool(os.statvfs(path).f_flag & os.ST_RDONLY)
 
 
 def become(command: List[str], env: Dict[bytes, bytes]) -> int:

@@ -24,8 +24,9 @@ class Settings(NamedTuple):
 
 
 def user() -> None:
-    """Prepare for a command: the user alone."""
+    """Prepare for a command: the user, and a folder to write to."""
     account.apply(*_wanted_ids())
+    account.adopt_folders(account.current())
 
 
 def workstation() -> List[str]:
@@ -36,6 +37,7 @@ def workstation() -> List[str]:
     account.apply(settings.uid, settings.gid)
     me = account.current()
     account.adopt_folders(me)
+    account.warn_of_folders(me)
     environment.write(os.environb, me)
     if settings.ssh_off:
         info(f"SSH: off, {settings.ssh_off}")

@@ -77,6 +77,19 @@ def test_a_broken_image_is_skipped_on_demand(brought: Path) -> None:
     assert "04.jpg" in result.stdout + result.stderr
 
 
+def test_a_folder_that_docker_makes_can_be_written(tmp_path: Path) -> None:
+    mount = f"{tmp_path}/new:/workspace"
+    result = docker_run("-v", mount, IMAGE, "train", "--train_samples=256", "--epochs=1")
+    assert result.returncode == 0, result.stderr
+    (out,) = (tmp_path / "new" / "runs").iterdir()
+    assert (out / "summary.json").exists()
+
+
+def test_a_read_only_file_system_is_named() -> None:
+    flags = ("--read-only", "--tmpfs", "/tmp", IMAGE, "train")
+    assert_mistake(docker_run(*flags), "/workspace", "read-only file system")
+
+
 def test_a_read_only_output_folder_is_a_mistake(brought: Path) -> None:
     assert_mistake(train(brought, "--out=/data/r"), "/data/r")
 

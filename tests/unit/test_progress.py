@@ -50,9 +50,20 @@ def test_the_best_epoch_is_that_of_the_lowest_validation_loss():
 
 def test_the_gap():
     assert Progress().accuracy_gap is None
-    progress = Progress(train_accuracies=[0.9, 0.99], val_accuracies=[0.95, 0.9])
+    progress = Progress(train_accuracy=0.99, val_accuracy=0.9)
     assert progress.accuracy_gap == pytest.approx(0.09)
-    assert Progress(train_accuracies=[None], val_accuracies=[0.9]).accuracy_gap is None
+    # Since the last validation the weights have changed.
+    assert Progress(train_accuracy=0.99, val_accuracies=[0.9]).accuracy_gap is None
+
+
+def test_the_gap_is_that_of_the_best_epoch():
+    progress = Progress(
+        train_losses=[2.0, 1.0, 0.5], train_accuracies=[0.5, 0.8, 0.9],
+        val_losses=[2.0, 1.0, 1.5], val_accuracies=[0.5, 0.75, 0.7],
+    )  # fmt: skip
+    progress.take_best()
+    assert (progress.train_loss, progress.val_loss) == (1.0, 1.0)
+    assert progress.accuracy_gap == pytest.approx(0.05)
 
 
 def opened(train, val, examples):

@@ -84,13 +84,25 @@ class Steep(tf.keras.layers.Layer):
     def call(self, inputs):
         @tf.custom_gradient
         def steep(values):
-            return values, lambda gradient: gradient * 1e12
+            return values, lambda gradient: gradient * 1e9
 
         return steep(inputs)
 
 
 def steep():
     return model(tf.keras.layers.Dense(16), Steep())
+
+
+def infinite_slope():
+    """A model with the root of 0, whose slope is infinite."""
+    root = tf.keras.layers.Lambda(lambda values: values + tf.sqrt(tf.abs(values * 0)))
+    return model(tf.keras.layers.Dense(16), root)
+
+
+def logarithm():
+    """A model whose epsilon is 0 in float16, behind a ReLU that gives 0."""
+    log = tf.keras.layers.Lambda(lambda values: tf.math.log(values + 1e-8), name="log")
+    return model(tf.keras.layers.Dense(16, activation="relu"), log)
 
 
 def large_activations():
