@@ -155,10 +155,13 @@ def train(**given: Any) -> int:
         # The disk may be what failed; the failure itself is what is to be told.
         with contextlib.suppress(OSError):
             write_summary(failure.verdict)
+        with contextlib.suppress(Failure), failures_named("the log"):
+            if monitor:
+                monitor.close()
+        # What it could not write it would try once more at the program's end.
+        with contextlib.suppress(OSError):
+            claim.close()
         raise
-    finally:
-        if monitor:
-            monitor.close()
     print(summary.report(content, folder))
     if not saved:
         log.warn("there was no time to save the model: its checkpoint is saved")

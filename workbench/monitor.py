@@ -99,9 +99,9 @@ class Monitor:
     def close(self) -> None:
         """Write what is left and close the event files; end the line of a bar. Once is enough."""
         self._end_bar()
-        self._lines.flush()
         self._train.close()
         self._val.close()
+        self._lines.flush()
 
     def _show_bar(self, epoch: int, step: int, values: str) -> None:
         if self._bar is None:

@@ -260,3 +260,20 @@ def no_tensorflow(tmp_path_factory):
     for name in ("tensorflow", "pynvml"):
         (folder / f"{name}.py").write_text(f"raise SystemExit('{name} was imported')\n")
     return folder
+
+
+def classes_without_tensorflow(data, cwd, no_tensorflow):
+    """Load ``data`` where TensorFlow and NVML cannot be imported; return what is printed."""
+    code = (
+        "import sys; from workbench.data import load; from workbench.settings import Settings;"
+        "print(load(Settings(data=sys.argv[1], batch_size=4), ()).classes)"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code, data],
+        cwd=cwd,
+        env={"PYTHONPATH": f"{no_tensorflow}:{ROOT}"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return result.stdout + result.stderr

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import sys
 import zlib
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from conftest import ROOT
+from conftest import classes_without_tensorflow
 from workbench.data import Arrays, Files, load
 from workbench.data.folder import read_folder
 from workbench.data.images import read_header, read_image
@@ -290,19 +288,7 @@ def test_a_class_may_be_called_train(tmp_path):
 
 def test_neither_tensorflow_nor_nvml_is_needed(tmp_path, no_tensorflow):
     make_classes(tmp_path)
-    code = (
-        "from workbench.data import load; from workbench.settings import Settings;"
-        "print(load(Settings(data='.', batch_size=4), ()).classes)"
-    )
-    result = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
-        env={"PYTHONPATH": f"{no_tensorflow}:{ROOT}"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (result.stdout, result.stderr) == ("2\n", "")
+    assert classes_without_tensorflow(".", tmp_path, no_tensorflow) == "2\n"
 
 
 MEMINFO = "MemTotal: 9000 kB\nMemAvailable: 8000 kB\nHugePages_Total: 0\n"

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 import zipfile
 
 import numpy as np
 import pytest
 
-from conftest import ROOT
+from conftest import classes_without_tensorflow
 from workbench.data import Arrays, load
 from workbench.data.arrays import PIECE_BYTES
 from workbench.data.split import validation_indices
@@ -285,16 +283,4 @@ def test_first_samples_and_digest(tmp_path):
 
 def test_neither_tensorflow_nor_nvml_is_needed(tmp_path, no_tensorflow):
     np.savez(tmp_path / "data.npz", **arrays())
-    code = (
-        "from workbench.data import load; from workbench.settings import Settings;"
-        "print(load(Settings(data='data.npz', batch_size=4), ()).classes)"
-    )
-    result = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
-        env={"PYTHONPATH": f"{no_tensorflow}:{ROOT}"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (result.stdout, result.stderr) == ("3\n", "")
+    assert classes_without_tensorflow("data.npz", tmp_path, no_tensorflow) == "3\n"

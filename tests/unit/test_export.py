@@ -61,3 +61,29 @@ def test_a_model_that_takes_too_long_at_a_stop_is_given_up(tmp_path, small_datas
     saved = tensors(out)["applied_steps/.ATTRIBUTES/VARIABLE_VALUE"]
     assert saved == summary["applied_steps"] >= 24
     assert not list(out.glob("model*"))
+
+
+FULL = """
+import sys
+import train
+from workbench import run_folder
+from workbench.errors import report_mistake
+claim = run_folder.claim_folder
+run_folder.claim_folder = lambda path, named: (claim(path, named=named)[0], open("/dev/full", "a"))
+sys.exit(report_mistake(train.main))
+"""
+
+
+def test_a_log_on_a_full_disk_ends_with_the_verdict_alone(tmp_path, small_datasets):
+    out = tmp_path / "run"
+    result = subprocess.run(
+        [sys.executable, "-c", FULL, *FLAGS, "--epochs=1", f"--out={out}"],
+        env=environment(small_datasets, PYTHONPATH=str(ROOT)),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    (line,) = result.stderr.splitlines()
+    assert (result.returncode, line[:29]) == (1, "failed: the disk is full (the")
+    assert read_json(out / "summary.json")["stopped_because"] == "disk_full"

@@ -193,12 +193,14 @@ def started(out, datasets, *flags):
 def wait_for_step(program, out, step):
     """Wait until a line of the metrics tells of ``step`` or a later one."""
     metrics = out / "metrics.jsonl"
-    while program.poll() is None:
+    deadline = time.monotonic() + 120
+    while program.poll() is None and time.monotonic() < deadline:
         lines = metrics.read_text().splitlines()[:-1] if metrics.exists() else []
         if lines and read_last(lines) >= step:
             return
-        time.sleep(0.001)
-    raise AssertionError(f"ended before step {step}: {program.stderr.read()}")
+        time.sleep(0.001)  # Between two looks.
+    program.kill()
+    raise AssertionError(f"no step {step}: {program.stderr.read()}")
 
 
 def read_last(lines):

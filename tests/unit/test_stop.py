@@ -11,22 +11,18 @@ import pytest
 from conftest import ROOT
 
 SIGNALLED = """
-import os, signal, sys, threading, time
+import os, signal, sys, threading
 from workbench import stop
-stop.PATIENCE_S = 0.5
-request, asked = stop.StopRequest(), threading.Event()
-request.listen()
 phase, number = sys.argv[1], int(sys.argv[2])
+# A second signal comes at once, or after any patience.
+stop.PATIENCE_S = -1.0 if phase == 'not answered' else 1000.0
+request, asked = stop.StopRequest(), threading.Semaphore(0)
+request.listen()
 if phase != 'nothing to save yet':
-    request.save_first(asked.set)
-os.kill(os.getpid(), number)
-asked.wait(20)
-os.kill(os.getpid(), number)
-time.sleep(0.1)
-if phase == 'not answered':
-    time.sleep(0.6)
+    request.save_first(asked.release)
+for _ in range(2):
     os.kill(os.getpid(), number)
-    time.sleep(20)
+    assert asked.acquire(timeout=20), 'the signal was not heard'
 print(request.signal.name)
 """
 
@@ -52,16 +48,18 @@ def test_signal(number):
 
 
 OTHERS = """
-import os, signal, time
+import os, signal, threading
 from workbench.stop import StopRequest
 signal.signal(signal.SIGHUP, signal.SIG_IGN)
-request, seen = StopRequest(), []
+request, seen, asked = StopRequest(), [], threading.Semaphore(0)
 request.listen()
+request.save_first(asked.release)
 signal.signal(signal.SIGUSR1, lambda number, frame: seen.append(number))
-for number in (signal.SIGUSR1, signal.SIGHUP):
+# The last one is ours: what came before it has been heard when it is.
+for number in (signal.SIGUSR1, signal.SIGHUP, signal.SIGTERM):
     os.kill(os.getpid(), number)
-    time.sleep(0.1)
-print(request.signal, len(seen))
+assert asked.acquire(timeout=20)
+print(request.signal.name, asked.acquire(blocking=False), len(seen))
 """
 
 
@@ -75,4 +73,4 @@ def test_signals_that_are_not_ours():
         timeout=60,
         check=False,
     )
-    assert (result.returncode, result.stdout, result.stderr) == (0, "None 1\n", "")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "SIGTERM False 1\n", "")
