@@ -6,6 +6,7 @@
 #   system       Debian packages: also built on a bare Debian 11 by the tests
 #   packages     Python packages, from one lock with hashes
 #   workbench    our own files, last, so that an edit rebuilds in seconds
+#   nvml-stub    a stand-in for the driver's library, for the tests
 #   test         the image with pytest and the unit tests
 
 # The official GPU image of TensorFlow 2.9.1, by digest.
@@ -98,7 +99,7 @@ RUN groupadd --gid 1000 user; \
     site=$(python3 -c 'import numpy, pathlib; print(pathlib.Path(numpy.__file__).parents[1])'); \
     # `python -m workbench.…` from anywhere.
     ln -s /opt/workbench/workbench "$site/workbench"; \
-    ln -s /opt/workbench/{train,healthcheck,jupyter-url,gpu-lines} /usr/local/bin/
+    ln -s /opt/workbench/{train,bench,doctor,audit,healthcheck,jupyter-url,gpu-lines} /usr/local/bin/
 
 # The base leaves DEBIAN_FRONTEND=noninteractive behind. The JIT cache matters for GPUs newer
 # than the wheel's machine code (8.0 and up): too small a cache compiles at each start.
@@ -132,12 +133,23 @@ ENTRYPOINT ["/usr/bin/tini", "-s", "--", "/opt/workbench/entrypoint"]
 CMD []
 
 
+# A stand-in for the library of NVIDIA's driver: tests/nvml-stub. The tests play every card with it.
+FROM system AS nvml-stub
+RUN --mount=type=cache,target=/var/cache/apt,sharing=locked \
+    --mount=type=cache,target=/var/lib/apt/lists,sharing=locked \
+    apt-get update; \
+    apt-get install -y --no-install-recommends gcc libc6-dev make
+RUN --mount=type=bind,source=tests/nvml-stub,target=/src \
+    make -f /src/Makefile SOURCES=/src OUT=/nvml-stub
+
+
 FROM workbench AS test
 RUN --mount=type=secret,id=ca \
     --mount=type=cache,target=/root/.cache/pip \
     --mount=type=bind,source=docker/requirements-test.lock,target=/requirements-test.lock \
     [[ ! -s /run/secrets/ca ]] || export PIP_CERT=/run/secrets/ca; \
     python3 -m pip install --no-deps --require-hashes -r /requirements-test.lock
+COPY --link --from=nvml-stub /nvml-stub/ /opt/workbench/tests/nvml-stub/
 COPY --link pyproject.toml /opt/workbench/
 COPY --link tests/unit/ /opt/workbench/tests/unit/
 WORKDIR /opt/workbench

@@ -17,13 +17,10 @@ import sys
 import time
 from typing import Any
 
-import fire
-
-from workbench import environment, flags, log
+from workbench import command, environment, log
 from workbench.errors import report_mistake
 from workbench.manual import HELP_ENDING, HELP_HEADING
 from workbench.settings import Settings, check_together, unused_flags_warning
-from workbench.terminal import make_output_safe
 from workbench.verdicts import Failure, failures_named
 
 # Until a run exists there is nothing to save: Ctrl-C ends the program without Python's traceback.
@@ -37,20 +34,8 @@ STARTED = time.perf_counter()
 
 def main() -> int:
     """Read the command line and train; return the exit status."""
-    arguments = sys.argv[1:]
     try:
-        make_output_safe()
-        if flags.wants_help(arguments):
-            print(flags.help_page(Settings, HELP_HEADING, HELP_ENDING))
-            status = 0
-        else:
-            given = flags.parse(arguments, Settings)
-            check_together(given)
-            # Fire would print what the function returns, the exit status.
-            command = flags.as_command(given)
-            status = fire.Fire(train, command=command, serialize=lambda status: None)
-        sys.stdout.flush()
-        return status
+        return command.run(train, Settings, HELP_HEADING, HELP_ENDING, check_together)
     except Failure as failure:
         print(f"failed: {failure}", file=sys.stderr)
         return FAILURE_STATUS

@@ -25,14 +25,15 @@ class Kind:
     """What a flag takes: ``placeholder`` in the help page, ``expects`` in words, ``read``.
 
     ``read`` turns the text of the command line into the value; it raises ``ValueError``
-    for a text that is not of this kind. A flag without a value means ``alone``, where that is
-    not None.
+    for a text that is not of this kind. ``write`` turns a value into such a text. A flag without
+    a value means ``alone``, where that is not None.
     """
 
     placeholder: str
     expects: str
     read: Callable[[str], Any]
     alone: Any = None
+    write: Callable[[Any], str] = str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,6 +57,18 @@ def flag(kind: Kind, default: Any, *, group: str, help: str, shown_default: str 
     return dataclasses.field(
         default=default, metadata={**words, "shown_default": shown_default or str(default)}
     )
+
+
+def like(settings: type, name: str, **changes: Any) -> Any:
+    """Declare a dataclass field as the flag ``name`` of another command, with ``changes``.
+
+    ``changes`` are arguments of :func:`flag`: a default, a group or words of its own.
+    """
+    (field,) = (each for each in dataclasses.fields(settings) if each.name == name)
+    words = {"default": field.default, **field.metadata, **changes}
+    if "default" in changes and "shown_default" not in changes:
+        words["shown_default"] = str(changes["default"])
+    return flag(words.pop("kind"), words.pop("default"), **words)
 
 
 def declared(settings: type) -> dict[str, Flag]:
@@ -122,7 +135,11 @@ def word_or(word: str, kind: Kind) -> Kind:
     def read(text: str) -> Any:
         return word if text == word else kind.read(text)
 
-    return Kind(f"{word}|{kind.placeholder}", f"{word!r} or {kind.expects}", read)
+    def write(value: Any) -> str:
+        return word if value == word else kind.write(value)
+
+    placeholder = f"{word}|{kind.placeholder}"
+    return Kind(placeholder, f"{word!r} or {kind.expects}", read, write=write)
 
 
 def text(placeholder: str, expects: str) -> Kind:
@@ -180,6 +197,12 @@ def parse(arguments: Sequence[str], settings: type) -> dict[str, Any]:
 def as_command(given: dict[str, Any]) -> list[str]:
     """Return ``given`` as a command line from which Fire reads exactly these values."""
     return [f"--{name}={value!r}" for name, value in given.items()]
+
+
+def as_arguments(given: dict[str, Any], settings: type) -> list[str]:
+    """Return ``given`` as the command line of the command that ``settings`` declares."""
+    flags = declared(settings)
+    return [f"--{name}={flags[name].kind.write(value)}" for name, value in given.items()]
 
 
 def help_page(settings: type, heading: str, ending: str) -> str:

@@ -33,22 +33,36 @@ class Choice(NamedTuple):
     former: dict[str, Any] | None
 
 
+def folder_path(out: str | None, name: str) -> Path:
+    """Return the absolute path named by ``--out=out``, or a new one of the time and ``name``."""
+    if out is None:
+        name = re.sub(r"[^A-Za-z0-9_.-]+", "-", name)
+        return RUNS / f"{time.strftime('%Y%m%d-%H%M%S')}-{name}"
+    try:
+        return Path(os.path.abspath(os.path.expanduser(out)))
+    except FileNotFoundError:
+        raise Mistake(f"--out={out}: the working directory is gone: change to another") from None
+
+
+def check_can_be_made(folder: Path) -> None:
+    """Raise ``Mistake`` where ``folder`` is not there and cannot be made, or not be written to."""
+    try:
+        ancestor = folder
+        while not _is_folder(ancestor):
+            ancestor = ancestor.parent
+    except OSError as error:
+        raise _unusable(folder, error) from error
+    if not os.access(ancestor, os.W_OK | os.X_OK):
+        raise Mistake(f"--out={folder}: {_refusal(ancestor)}: name another folder")
+
+
 def choose_folder(out: str | None, model: str, resume: str) -> Choice:
     """Return the absolute folder named by ``--out``, or a new one named by time and model.
 
     Makes nothing. Raises ``Mistake`` when it is a file, holds something that is no run or a run
     and ``--resume=never``, or cannot be made.
     """
-    if out is None:
-        name = re.sub(r"[^A-Za-z0-9_.-]+", "-", model.rpartition("/")[2])
-        folder = RUNS / f"{time.strftime('%Y%m%d-%H%M%S')}-{name}"
-    else:
-        try:
-            folder = Path(os.path.abspath(os.path.expanduser(out)))
-        except FileNotFoundError:
-            raise Mistake(
-                f"--out={out}: the working directory is gone: change to another"
-            ) from None
+    folder = folder_path(out, model.rpartition("/")[2])
     if re.search(r"[*?\[\]\\]", str(folder)):
         raise Mistake(
             f"--out={folder}: TensorFlow takes * ? [ ] and \\ for patterns: leave them out"
@@ -58,11 +72,7 @@ def choose_folder(out: str | None, model: str, resume: str) -> Choice:
         if _is_folder(folder) and not _holds_nothing(folder):
             former = _former_run(folder, resume)
             _check_access(folder)
-        ancestor = folder
-        while not _is_folder(ancestor):
-            ancestor = ancestor.parent
-        if not os.access(ancestor, os.W_OK | os.X_OK):
-            raise Mistake(f"--out={folder}: {_refusal(ancestor)}: name another folder")
+        check_can_be_made(folder)
     except OSError as error:
         raise _unusable(folder, error) from error
     return Choice(folder, former)

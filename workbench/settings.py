@@ -40,7 +40,11 @@ def _image_size() -> Kind:
         height, times, width = size.partition("x")
         return (side.read(height), side.read(width if times else height))
 
-    return Kind("N|HxW", "a number of pixels N, or HEIGHTxWIDTH, from 1 to 10000", read)
+    def write(size: tuple[int, int]) -> str:
+        return "{}x{}".format(*size)
+
+    expects = "a number of pixels N, or HEIGHTxWIDTH, from 1 to 10000"
+    return Kind("N|HxW", expects, read, write=write)
 
 
 @dataclasses.dataclass(frozen=True)

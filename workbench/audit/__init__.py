@@ -1,0 +1,1 @@
+"""A linter for mixed precision: ``audit``, or ``python -m workbench.audit``."""

@@ -1,0 +1,7 @@
+"""``python -m workbench.audit``."""
+
+import sys
+
+from workbench.audit.command import main
+
+sys.exit(main())

@@ -1,0 +1,1 @@
+"""Measure float32 against mixed precision: ``bench``, or ``python -m workbench.bench``."""

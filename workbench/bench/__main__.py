@@ -1,0 +1,7 @@
+"""``python -m workbench.bench``."""
+
+import sys
+
+from workbench.bench.command import main
+
+sys.exit(main())

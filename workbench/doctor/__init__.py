@@ -1,0 +1,1 @@
+"""Explain the machine, a run or a log: ``doctor``, or ``python -m workbench.doctor``."""

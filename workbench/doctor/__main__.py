@@ -1,0 +1,7 @@
+"""``python -m workbench.doctor``."""
+
+import sys
+
+from workbench.doctor.command import main
+
+sys.exit(main())
