@@ -84,6 +84,7 @@ def train(**given: Any) -> int:
     if not gpus:
         devices.set_threads(choice.policy, settings.model, cpu.cores, os.environ)
     devices.set_policy(choice.policy)
+    devices.set_tf32(settings.tf32)
     devices.set_seed(settings.seed, settings.deterministic)
 
     # The model, its optimizer, and the loop over the data.

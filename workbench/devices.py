@@ -92,6 +92,11 @@ def set_policy(policy: str) -> None:
     tf.keras.mixed_precision.set_global_policy(policy)
 
 
+def set_tf32(tf32: str) -> None:
+    """Allow TF32 ("on"), TensorFlow's own default, or have float32 computed in full ("off")."""
+    tf.config.experimental.enable_tensor_float_32_execution(tf32 == "on")
+
+
 def set_seed(seed: int, deterministic: bool) -> None:
     """Seed all generators: the initial weights of a model that is built next follow from it.
 

@@ -66,7 +66,7 @@ def recommended_policy(gpus: Sequence[Gpu], cpu: Cpu, environ: Mapping[str, str]
         return Choice("float32", "no GPU, and this CPU has no AMX for bfloat16")
     if not onednn_enabled(environ):
         return Choice("float32", "no GPU; the CPU has AMX, but TF_ENABLE_ONEDNN_OPTS is off")
-    isa = _max_cpu_isa(environ)
+    isa = max_cpu_isa(environ)
     if isa in ISAS_WITHOUT_AMX:
         return Choice("float32", f"no GPU; the CPU has AMX, but ONEDNN_MAX_CPU_ISA is {isa}")
     return Choice("mixed_bfloat16", "no GPU; this CPU has AMX for bfloat16, and oneDNN is on")
@@ -116,7 +116,8 @@ def describe(gpu: Gpu) -> str:
     return f"{gpu.name} (compute capability {major}.{minor})"
 
 
-def _max_cpu_isa(environ: Mapping[str, str]) -> str:
+def max_cpu_isa(environ: Mapping[str, str]) -> str:
+    """Return the instruction set at which ``environ`` stops oneDNN, in capitals; empty: none."""
     # DNNL_ is the older prefix, which oneDNN still reads when the newer one is not set.
     isa = environ.get("ONEDNN_MAX_CPU_ISA") or environ.get("DNNL_MAX_CPU_ISA") or ""
     return isa.upper()

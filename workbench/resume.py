@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Mapping
+from typing import TYPE_CHECKING, Any, Collection, Mapping, Sequence
 
 from workbench import log, run_folder
 from workbench.errors import Mistake
@@ -40,15 +40,20 @@ def check_flags(folder: Path, former: Mapping[str, Any], flags: Mapping[str, Any
     """
     # The curve of a cosine ends with the last epoch.
     fixed = MAY_CHANGE - {"epochs"} if flags["schedule"] == "cosine" else MAY_CHANGE
-    before = former["flags"]
     # A flag that the run did not know yet had its default.
-    defaults = {name: getattr(Settings, name) for name in flags}
-    differences = [
-        f"--{name} was {before.get(name, defaults[name])} and is {_plain(value)}"
+    before = {**{name: getattr(Settings, name) for name in flags}, **former["flags"]}
+    refuse(folder, flag_differences(before, flags, fixed))
+
+
+def flag_differences(
+    before: Mapping[str, Any], flags: Mapping[str, Any], may_change: Collection[str]
+) -> list[str]:
+    """Return in words where ``flags`` differ from those ``before``, read from JSON."""
+    return [
+        f"--{name} was {before.get(name)} and is {_plain(value)}"
         for name, value in flags.items()
-        if name not in fixed and _plain(value) != before.get(name, _plain(defaults[name]))
+        if name not in may_change and _plain(value) != _plain(before.get(name))
     ]
-    _refuse(folder, differences)
 
 
 def check_world(
@@ -69,7 +74,7 @@ def check_world(
         differences.append(f"the policy was {former['policy']} and is {policy}")
     if former["data"]["digest"] != digest:
         differences.append("the data was another")
-    _refuse(folder, differences)
+    refuse(folder, differences)
 
 
 def go_on(
@@ -109,7 +114,8 @@ def initial_scale_note(given: Mapping[str, Any], scale: float) -> list[str]:
     ]
 
 
-def _refuse(folder: Path, differences: list[str]) -> None:
+def refuse(folder: Path, differences: Sequence[str]) -> None:
+    """Raise ``Mistake`` where there are ``differences`` from what ``folder`` holds."""
     if differences:
         raise Mistake(
             f"--out={folder} holds a run with other settings: {'; '.join(differences)}: give the "

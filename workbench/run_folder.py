@@ -36,12 +36,16 @@ class Choice(NamedTuple):
 def folder_path(out: str | None, name: str) -> Path:
     """Return the absolute path named by ``--out=out``, or a new one of the time and ``name``."""
     if out is None:
-        name = re.sub(r"[^A-Za-z0-9_.-]+", "-", name)
-        return RUNS / f"{time.strftime('%Y%m%d-%H%M%S')}-{name}"
+        return RUNS / f"{time.strftime('%Y%m%d-%H%M%S')}-{plain_name(name)}"
     try:
         return Path(os.path.abspath(os.path.expanduser(out)))
     except FileNotFoundError:
         raise Mistake(f"--out={out}: the working directory is gone: change to another") from None
+
+
+def plain_name(text: str) -> str:
+    """Return ``text`` as the name of a file, with - for what is no letter, digit, _ or dot."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", text)
 
 
 def check_can_be_made(folder: Path) -> None:
@@ -56,6 +60,14 @@ def check_can_be_made(folder: Path) -> None:
         raise Mistake(f"--out={folder}: {_refusal(ancestor)}: name another folder")
 
 
+def check_no_pattern(folder: Path) -> None:
+    """Raise ``Mistake`` where TensorFlow would take the path ``folder`` for a pattern."""
+    if re.search(r"[*?\[\]\\]", str(folder)):
+        raise Mistake(
+            f"--out={folder}: TensorFlow takes * ? [ ] and \\ for patterns: leave them out"
+        )
+
+
 def choose_folder(out: str | None, model: str, resume: str) -> Choice:
     """Return the absolute folder named by ``--out``, or a new one named by time and model.
 
@@ -63,10 +75,7 @@ def choose_folder(out: str | None, model: str, resume: str) -> Choice:
     and ``--resume=never``, or cannot be made.
     """
     folder = folder_path(out, model.rpartition("/")[2])
-    if re.search(r"[*?\[\]\\]", str(folder)):
-        raise Mistake(
-            f"--out={folder}: TensorFlow takes * ? [ ] and \\ for patterns: leave them out"
-        )
+    check_no_pattern(folder)
     try:
         former = None
         if _is_folder(folder) and not _holds_nothing(folder):
@@ -122,23 +131,26 @@ def lost_with_container_warning(folder: Path) -> list[str]:
     return [f"{workspace} is on no volume: what is written there is lost with the container"]
 
 
-def claim_folder(folder: Path, *, named: bool) -> tuple[Path, TextIO]:
+def claim_folder(
+    folder: Path, *, named: bool, lock: str = CLAIM, record: str = CONFIG
+) -> tuple[Path, TextIO]:
     """Make ``folder`` and its parents, and take it for this run as long as it lives.
 
     Returns the folder taken, and the claim: the locked file, which must be kept open. Two runs
-    may want one folder at the same moment. The lock on the file CLAIM decides: the other takes
+    may want one folder at the same moment. The lock on the file ``lock`` decides: the other takes
     the next number, or where the user ``named`` the folder it ends with ``Mistake``, as it does
-    where the system refuses the folder. The system ends the lock with the program.
+    where the system refuses the folder. The system ends the lock with the program. A folder that
+    is not ``named`` is taken only where no ``record`` of another run is in it.
     """
     for candidate in itertools.chain(
         [folder], () if named else (Path(f"{folder}-{number}") for number in itertools.count(2))
     ):
         try:
             candidate.mkdir(parents=True, exist_ok=True)
-            claim = (candidate / CLAIM).open("a", encoding="utf-8")
+            claim = (candidate / lock).open("a", encoding="utf-8")
             fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # A folder of our own choice that another run has used and left since.
-            if named or not (candidate / CONFIG).exists():
+            if named or not (candidate / record).exists():
                 return candidate, claim
         except BlockingIOError:
             continue
@@ -167,10 +179,16 @@ def forget_after(folder: Path, step: int) -> None:
 
 def write_json(file: Path, content: dict[str, Any]) -> None:
     """Write ``content`` to ``file``, whole or not at all; what is not finite becomes null."""
+    text = json.dumps(finite(content), indent=2, allow_nan=False) + "\n"
+    write_whole(file, text.encode("utf-8"))
+
+
+def write_whole(file: Path, content: bytes) -> None:
+    """Write ``content`` to ``file``, whole or not at all. Raises ``OSError``."""
     partial = file.with_name(file.name + ".tmp")
     try:
-        with partial.open("w", encoding="utf-8") as stream:
-            stream.write(json.dumps(finite(content), indent=2, allow_nan=False) + "\n")
+        with partial.open("wb") as stream:
+            stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
         partial.replace(file)

@@ -133,6 +133,13 @@ class Settings:
         "Cores, mixed_bfloat16 on a CPU with AMX and oneDNN on, float32 elsewhere; the "
         "choice is printed with its reason.",
     )
+    tf32: str = flag(
+        choice("on", "off"),
+        "on",
+        group="Precision",
+        help="TF32 for float32 multiplications and convolutions on a GPU of compute capability "
+        "8.0 or later: faster, with 10 bits of mantissa in place of 23. Elsewhere there is none.",
+    )
     loss_scale: str | float = flag(
         word_or("dynamic", real(FLOAT32_TINY, LOSS_SCALE_MAX)),
         "dynamic",

@@ -139,8 +139,13 @@ def failures_named(where: str) -> Iterator[None]:
     except MemoryError as error:
         raise Failure("out_of_memory", f"{where}: main memory") from error
     except OSError as error:
-        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        raise Failure("disk_full" if full else "cannot_write", f"{where}: {error}") from error
+        raise disk_failure(where, error) from error
+
+
+def disk_failure(where: str, error: OSError) -> Failure:
+    """Return the failure of a file that could not be written, for lack of room or otherwise."""
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return Failure("disk_full" if full else "cannot_write", f"{where}: {error}")
 
 
 def _verdict(error: Exception) -> str:

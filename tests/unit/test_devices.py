@@ -67,3 +67,14 @@ def test_a_gpu_that_tensorflow_cannot_use_is_told():
     assert "NVML sees Tesla T4, but TensorFlow can use no GPU" in warning
     (warning,) = devices.idle_gpus_warning([gpu], [], {"CUDA_VISIBLE_DEVICES": "-1"})
     assert "CUDA_VISIBLE_DEVICES=-1 hides" in warning
+
+
+@pytest.mark.parametrize("tf32", ["off", "on"])
+def test_tf32_is_as_the_flag_says(tf32):
+    allowed = tf.config.experimental.tensor_float_32_execution_enabled
+    before = allowed()
+    try:
+        devices.set_tf32(tf32)
+        assert allowed() is (tf32 == "on")
+    finally:
+        tf.config.experimental.enable_tensor_float_32_execution(before)

@@ -302,6 +302,7 @@ def test_every_setting_of_the_contract_has_its_default():
         "model": "mlp",
         "weights": "random",
         "policy": "auto",
+        "tf32": "on",
         "loss_scale": "dynamic",
         "initial_scale": 32768,
         "growth_steps": 2000,

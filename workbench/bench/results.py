@@ -13,7 +13,8 @@ class Run:
     that one); ``images_per_second`` all their training images over all their time, validation
     included. ``step_ms`` is the median time of a step over the log windows after the first epoch.
     ``peak_memory_bytes`` is the allocator's peak on a GPU, resident memory on a CPU.
-    ``accuracy`` is that of the validation after the last epoch.
+    ``accuracy`` is that of the validation after the last epoch, ``input_wait_share`` the share of
+    the epochs' time in which the loop waited for its input.
     """
 
     model: str
@@ -25,6 +26,7 @@ class Run:
     step_ms: float | None = None
     peak_memory_bytes: int | None = None
     accuracy: float | None = None
+    input_wait_share: float | None = None
     failed: str | None = None
 
 

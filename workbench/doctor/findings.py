@@ -15,8 +15,8 @@ class Rule(NamedTuple):
     ``symptom`` is what a person sees, ``cause`` what is behind it, ``remedy`` what to do, with
     the command where there is one; ``source`` is the document or issue thread that says so.
     ``log`` are regular expressions for a line of a log that shows it, none where only the machine
-    or a run can. Of two rules that match one log, the one that stands first in the table is
-    nearer to the root.
+    or a run can; of ``also``, where there are any, one must match another line of it too. Of two
+    rules that match one log, the one that stands first in the table is nearer to the root.
     """
 
     id: str
@@ -26,6 +26,7 @@ class Rule(NamedTuple):
     remedy: str
     source: str
     log: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
 
 
 class Finding(NamedTuple):
