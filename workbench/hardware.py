@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Iterator, NamedTuple
 
 import pynvml
 
@@ -37,37 +38,44 @@ class Cpu(NamedTuple):
     cores: int
 
 
-def nvml_report() -> NvmlReport:
-    """Ask NVML for the GPUs. Without a driver the list is empty and ``error`` says why."""
+@contextlib.contextmanager
+def nvml() -> Iterator[None]:
+    """NVML, for calls of pynvml inside. Raises ``pynvml.NVMLError`` where there is none."""
+    pynvml.nvmlInit()
     try:
-        pynvml.nvmlInit()
-    except pynvml.NVMLError as error:
-        return NvmlReport([], None, str(error))
-    try:
-        handles = [
-            pynvml.nvmlDeviceGetHandleByIndex(index) for index in range(pynvml.nvmlDeviceGetCount())
-        ]
-        gpus = [
-            Gpu(
-                pynvml.nvmlDeviceGetName(handle),
-                tuple(pynvml.nvmlDeviceGetCudaComputeCapability(handle)),
-                _memory_bytes(handle),
-            )
-            for handle in handles
-        ]
-        return NvmlReport(gpus, pynvml.nvmlSystemGetDriverVersion(), None)
-    except pynvml.NVMLError as error:
-        return NvmlReport([], None, str(error))
+        yield
     finally:
         pynvml.nvmlShutdown()
 
 
-def _memory_bytes(handle: Any) -> int | None:
-    # Not every GPU tells; it can be used all the same.
+def nvml_report() -> NvmlReport:
+    """Ask NVML for the GPUs. Without a driver the list is empty and ``error`` says why.
+
+    A card that does not answer is left out, and ``error`` names it.
+    """
+    gpus, driver, errors = [], None, []
     try:
-        return pynvml.nvmlDeviceGetMemoryInfo(handle).total
-    except pynvml.NVMLError:
-        return None
+        with nvml():
+            driver = pynvml.nvmlSystemGetDriverVersion()
+            for index in range(pynvml.nvmlDeviceGetCount()):
+                try:
+                    gpus.append(gpu(pynvml.nvmlDeviceGetHandleByIndex(index)))
+                except pynvml.NVMLError as error:
+                    errors.append(f"GPU {index}: {error}")
+    except pynvml.NVMLError as error:
+        errors.append(str(error))
+    return NvmlReport(gpus, driver, "; ".join(errors) or None)
+
+
+def gpu(handle: Any) -> Gpu:
+    """Return the GPU that NVML knows by ``handle``. Raises ``pynvml.NVMLError``."""
+    name = pynvml.nvmlDeviceGetName(handle)
+    capability = tuple(pynvml.nvmlDeviceGetCudaComputeCapability(handle))
+    # Not every GPU tells how much memory it has; it can be used all the same.
+    memory = None
+    with contextlib.suppress(pynvml.NVMLError):
+        memory = pynvml.nvmlDeviceGetMemoryInfo(handle).total
+    return Gpu(name, capability, memory)
 
 
 def parse_cpuinfo(text: str) -> tuple[str, frozenset[str]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import TextIO
 
 from workbench import run_folder
 from workbench.bench.record import RECORD, Record, read

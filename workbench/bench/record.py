@@ -10,7 +10,6 @@ import statistics
 from pathlib import Path
 from typing import Any, Mapping, Sequence
 
-from workbench import run_folder
 from workbench.bench import compare
 from workbench.bench.explain import reason, with_reason
 from workbench.bench.results import Comparison, Run

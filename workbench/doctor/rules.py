@@ -12,7 +12,382 @@ from workbench.doctor.findings import Finding, Rule
 from workbench.verdicts import NEED_OTHER_FLAGS, VERDICTS
 
 # --- The machine -------------------------------------------------------------------------------
-MACHINE: tuple[Rule, ...] = ()
+MACHINE: tuple[Rule, ...] = (
+    Rule(
+        "machine_base_without_gpu",
+        "error",
+        "This image cannot use the GPU",
+        "It was built on the small base, which has no CUDA libraries but libcudart.",
+        "Build it on the official base, or on the whole compatible one: docker/base/README.md; "
+        "scripts/up says how.",
+        "docker/base/README.md",
+    ),
+    Rule(
+        "machine_driver_not_loaded",
+        "error",
+        "NVML is there, but the driver is not loaded",
+        "The library of NVIDIA's driver is installed, and its kernel module does not run: no card, "
+        "a module that was not built for this kernel, Secure Boot, or nouveau in its place.",
+        "On the host: `sudo modprobe nvidia && nvidia-smi`; `dmesg | grep -i nvrm` names the "
+        "reason.",
+        "NVIDIA, NVML API Reference, nvmlReturn_t",
+    ),
+    Rule(
+        "machine_driver_mismatch",
+        "error",
+        "Driver/library version mismatch",
+        "The driver was updated on the host, and the old kernel module still runs.",
+        "Reboot the host (or unload and load the module while nothing uses it), then start the "
+        "container anew.",
+        "NVIDIA/nvidia-container-toolkit#394",
+    ),
+    Rule(
+        "machine_nvml_failed",
+        "error",
+        "NVML does not work",
+        "The driver answers with an error of its own.",
+        "Run `nvidia-smi` on the host: where it fails too, reboot or reinstall the driver; else "
+        "start the container anew.",
+        "NVIDIA, NVML API Reference, nvmlReturn_t",
+    ),
+    Rule(
+        "machine_nvml_missing",
+        "error",
+        "There are NVIDIA devices, but no NVML",
+        "The devices were given to the container without the driver's library: by --device alone, "
+        "or with NVIDIA_DRIVER_CAPABILITIES that lacks utility.",
+        "docker run --gpus all …, with NVIDIA_DRIVER_CAPABILITIES=compute,utility (the image's "
+        "default).",
+        "NVIDIA Container Toolkit, Specialized Configurations with Docker",
+    ),
+    Rule(
+        "machine_card_unreadable",
+        "error",
+        "A GPU does not answer",
+        "NVML lists it and fails when it is asked: the card fell off the bus, or is in an error "
+        "state.",
+        "`dmesg | grep -i xid` on the host; power the machine off and on. CUDA_VISIBLE_DEVICES "
+        "can name the others meanwhile.",
+        "NVIDIA, XID Errors",
+    ),
+    Rule(
+        "machine_driver_too_old",
+        "error",
+        "The driver is too old for CUDA 11.2",
+        "CUDA 11.2 needs the driver 460.27.03, or 450.80.02 by minor-version compatibility; "
+        "below that TensorFlow cannot use the GPU.",
+        "Update the driver on the host; the CUDA toolkit there does not matter.",
+        "NVIDIA, CUDA 11.2 Release Notes, CUDA Toolkit and Compatible Driver Versions",
+    ),
+    Rule(
+        "machine_driver_without_jit",
+        "error",
+        "The driver is too old to compile for this GPU",
+        "TensorFlow 2.9 has no machine code for compute capability 8.0 and later, only PTX of "
+        "CUDA 11.2, which a driver before 460.27.03 cannot compile: minor-version compatibility "
+        "leaves PTX out.",
+        "Update the driver on the host to 460.27.03 or later.",
+        "NVIDIA, CUDA Compatibility, Minor Version Compatibility, Limitations",
+    ),
+    Rule(
+        "machine_driver_minor",
+        "warning",
+        "The driver is older than CUDA 11.2",
+        "It works by minor-version compatibility (450.80.02 and later), without what the newer "
+        "driver brings: PTX cannot be compiled.",
+        "Update the driver to 460.27.03 or later when there is time.",
+        "NVIDIA, CUDA Compatibility, Minor Version Compatibility",
+    ),
+    Rule(
+        "machine_gpu_too_old",
+        "error",
+        "TensorFlow 2.9 ignores this GPU",
+        "Its compute capability is below 3.5, the lowest that TensorFlow 2.9 has code for.",
+        "Use another card; on the CPU all of it runs.",
+        "TensorFlow, GPU guide, Hardware requirements",
+    ),
+    Rule(
+        "machine_gpu_too_new",
+        "warning",
+        "The GPU is far newer than CUDA 11.2",
+        "TensorFlow's own kernels are compiled from PTX at the first start; CUDA 11.2's libraries "
+        "and cuDNN 8.1 have no code for compute capability 10.0 and later.",
+        "Try `doctor --deep`; where it fails, this card needs a newer TensorFlow.",
+        "NVIDIA, CUDA 11.2 Release Notes",
+    ),
+    Rule(
+        "machine_gpus_hidden",
+        "error",
+        "CUDA_VISIBLE_DEVICES hides the GPU",
+        "With an empty value, -1, or a number that does not exist CUDA shows no card, or none "
+        "from that number on.",
+        "`unset CUDA_VISIBLE_DEVICES`, or name cards from 0.",
+        "CUDA C++ Programming Guide, CUDA Environment Variables",
+    ),
+    Rule(
+        "machine_libcuda_stub",
+        "error",
+        "The CUDA driver is only a stub",
+        "libcuda.so.1 is the toolkit's stub, for linking: the real one was not mounted into the "
+        "container, since NVIDIA_DRIVER_CAPABILITIES lacks compute.",
+        "docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility …",
+        "NVIDIA Container Toolkit, Specialized Configurations with Docker",
+    ),
+    Rule(
+        "machine_libcuda_missing",
+        "error",
+        "NVML sees a GPU, but the CUDA driver is not there",
+        "libcuda.so.1 was not mounted into the container, or is not where the loader looks.",
+        "docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility …; `ldconfig` as "
+        "root where the file is there.",
+        "NVIDIA Container Toolkit, Specialized Configurations with Docker",
+    ),
+    Rule(
+        "machine_cuda_fails",
+        "error",
+        "NVML sees a GPU, but CUDA cannot use it",
+        "cuInit, the first call of every CUDA program, fails.",
+        "Run `nvidia-smi` in the container; end what holds the card; restart the container, then "
+        "the host.",
+        "CUDA Driver API, CUresult",
+    ),
+    Rule(
+        "machine_compute_prohibited",
+        "error",
+        "The GPU is closed to CUDA",
+        "Its compute mode is prohibited.",
+        "On the host: `sudo nvidia-smi -i INDEX -c DEFAULT`.",
+        "NVIDIA System Management Interface, Compute Mode",
+    ),
+    Rule(
+        "machine_compute_exclusive",
+        "error",
+        "The GPU is held by another process",
+        "Its compute mode is exclusive, and a process has it.",
+        "End that process, or on the host: `sudo nvidia-smi -i INDEX -c DEFAULT`.",
+        "NVIDIA System Management Interface, Compute Mode",
+    ),
+    Rule(
+        "machine_mig_empty",
+        "error",
+        "The GPU is in MIG mode and has no instance",
+        "In MIG mode CUDA sees instances only, and none has been made or given to the container.",
+        "On the host: `sudo nvidia-smi mig -cgi 9 -C` makes one (`-lgip` lists the sizes), or "
+        '`sudo nvidia-smi -mig 0`; then `docker run --gpus \'"device=0:0"\' …`.',
+        "NVIDIA Multi-Instance GPU User Guide",
+    ),
+    Rule(
+        "machine_gpu_memory_full",
+        "error",
+        "The GPU's memory is full",
+        "Other processes hold it; less than 1 GiB is left, and CUDA with cuDNN takes as much.",
+        "End them (`nvidia-smi` on the host lists them), or choose another card by "
+        "CUDA_VISIBLE_DEVICES.",
+        "TensorFlow, GPU guide, Limiting GPU memory growth",
+    ),
+    Rule(
+        "machine_gpu_memory_shared",
+        "warning",
+        "Others hold much of the GPU's memory",
+        "More than a quarter of it is taken. TensorFlow takes all it can by default; this image "
+        "sets TF_FORCE_GPU_ALLOW_GROWTH.",
+        "End them where they are forgotten notebooks, or use a smaller --batch_size.",
+        "TensorFlow, GPU guide, Limiting GPU memory growth",
+    ),
+    Rule(
+        "machine_jit_off",
+        "warning",
+        "The compiled code of this GPU is not kept",
+        "TensorFlow 2.9 has only PTX for it, which the driver compiles: minutes to half an hour, "
+        "at each start where its cache is off, smaller than 1 GiB, or lost with the container.",
+        "CUDA_CACHE_MAXSIZE=2147483648 (the image's default), CUDA_CACHE_DISABLE unset, and a "
+        "volume: -v tf29-cuda-cache:/var/cache/cuda (compose.yaml has it).",
+        "tensorflow/tensorflow#60739",
+    ),
+    Rule(
+        "machine_jit",
+        "info",
+        "The first start on this GPU takes minutes",
+        "TensorFlow 2.9 has PTX for it only, no machine code; the driver compiles it once and "
+        "keeps the result.",
+        "Nothing: wait, the next start is fast.",
+        "tensorflow/tensorflow#62320",
+    ),
+    Rule(
+        "machine_gpus_differ",
+        "info",
+        "The GPUs are of different kinds",
+        "The weakest of them decides on the recommended policy.",
+        "CUDA_VISIBLE_DEVICES=0 (or another number) keeps to one of them.",
+        "CUDA C++ Programming Guide, CUDA Environment Variables",
+    ),
+    Rule(
+        "machine_gpus_unused",
+        "info",
+        "The trainer uses one GPU",
+        "There are several, or several MIG instances; CUDA shows a process one instance only.",
+        "Start one training for each: CUDA_VISIBLE_DEVICES=0, =1, …",
+        "docs/training.md",
+    ),
+    Rule(
+        "machine_gpu_not_given",
+        "warning",
+        "The host has NVIDIA's driver, but this container was given no GPU",
+        "It was started without --gpus, or with NVIDIA_VISIBLE_DEVICES=void or none.",
+        "docker run --gpus all …, or `docker compose -f compose.yaml -f compose.gpu.yaml up -d`.",
+        "Docker documentation, docker container run, --gpus",
+    ),
+    Rule(
+        "machine_no_card",
+        "warning",
+        "The driver works and shows no GPU",
+        "NVIDIA_VISIBLE_DEVICES gives this container none, the card is switched off (laptops), or "
+        "the driver does not support it.",
+        "Compare `nvidia-smi -L` on the host; docker run --gpus all; `prime-select nvidia` on a "
+        "laptop.",
+        "NVIDIA Container Toolkit, Specialized Configurations with Docker",
+    ),
+    Rule(
+        "machine_no_gpu",
+        "info",
+        "There is no NVIDIA GPU here",
+        "No driver and no card are seen: all work runs on the CPU.",
+        "Nothing, where the CPU is meant. For a GPU: its driver and the NVIDIA Container Toolkit "
+        "on the host, then docker run --gpus all.",
+        "NVIDIA Container Toolkit, Installation Guide",
+    ),
+    Rule(
+        "machine_cpu_without_avx",
+        "error",
+        "TensorFlow will crash here: illegal instruction",
+        "This CPU, or the virtual machine around it, has no AVX, which TensorFlow's wheels need.",
+        "In a virtual machine choose the host's CPU type (QEMU: -cpu host); else another machine.",
+        "tensorflow/tensorflow#17411",
+    ),
+    Rule(
+        "machine_amx_unused",
+        "warning",
+        "The CPU has AMX, and it is switched off",
+        "TF_ENABLE_ONEDNN_OPTS=0 or ONEDNN_MAX_CPU_ISA keeps oneDNN from using it: bfloat16 then "
+        "is slower than float32.",
+        "Unset TF_ENABLE_ONEDNN_OPTS and ONEDNN_MAX_CPU_ISA (DNNL_MAX_CPU_ISA).",
+        "oneDNN, CPU Dispatcher Control",
+    ),
+    Rule(
+        "machine_memory_small",
+        "error",
+        "There is too little memory",
+        "Less than 1 GiB can be taken; TensorFlow alone needs 0.5 GiB with the data of MNIST.",
+        "End other programs, or raise the container's limit (docker run --memory, deploy.resources "
+        "in compose).",
+        "docs/performance.md",
+    ),
+    Rule(
+        "machine_memory_tight",
+        "warning",
+        "Memory is tight",
+        "Less than 4 GiB can be taken: enough for MNIST, little for images in a folder.",
+        "Raise the container's limit (docker run --memory), or use a smaller --batch_size.",
+        "docs/performance.md",
+    ),
+    Rule(
+        "machine_shm_small",
+        "warning",
+        "/dev/shm is too small for several GPUs",
+        "NCCL and worker processes pass data through it; Docker's default of 64 MB ends in bus "
+        "errors and hangs.",
+        "docker run --shm-size=1g (compose.yaml has it), or --ipc=host.",
+        "NVIDIA/nccl#342",
+    ),
+    Rule(
+        "machine_shm_default",
+        "info",
+        "/dev/shm has Docker's 64 MB",
+        "Enough for one training; worker processes with large batches need more.",
+        "docker run --shm-size=1g (compose.yaml has it).",
+        "NVIDIA/nccl#342",
+    ),
+    Rule(
+        "machine_workspace_read_only",
+        "error",
+        "The work folder cannot be written",
+        "It belongs to another user, or is mounted read-only: a training could not keep anything.",
+        "For a bind mount: docker run -e PUID=$(id -u) -e PGID=$(id -g) …, or chown the folder on "
+        "the host; without :ro.",
+        "README.md",
+    ),
+    Rule(
+        "machine_workspace_lost",
+        "info",
+        "The work folder ends with this container",
+        "/workspace is no volume: what is written there is gone with `docker rm`.",
+        'docker run -v tf29-workspace:/workspace …, or -v "$PWD":/workspace (compose.yaml has a '
+        "volume).",
+        "Docker documentation, Volumes",
+    ),
+    Rule(
+        "machine_disk_full",
+        "error",
+        "The disk is full",
+        "Less than 200 MiB are left where a training writes its checkpoints and its model.",
+        "Make room (`docker system df`, `docker system prune`), or mount another disk.",
+        "docs/training.md",
+    ),
+    Rule(
+        "machine_disk_low",
+        "warning",
+        "The disk is nearly full",
+        "Less than 2 GiB are left: a few large models with their checkpoints.",
+        "Make room (`docker system df`, `docker system prune`), or mount another disk.",
+        "docs/training.md",
+    ),
+    Rule(
+        "machine_port_foreign",
+        "warning",
+        "Another program listens on a port of ours",
+        "The container shares the host's network, and the port was taken: our service cannot "
+        "start.",
+        "End that program, or publish the ports (-p 127.0.0.1:8888:8888) in place of "
+        "--network host.",
+        "README.md",
+    ),
+    # --- With --deep.
+    Rule(
+        "deep_failed",
+        "error",
+        "TensorFlow cannot compute here",
+        "A small multiplication or convolution failed.",
+        "Read the findings beside this one; `TF_CPP_MIN_LOG_LEVEL=0 doctor --deep` shows "
+        "TensorFlow's own words.",
+        "TensorFlow, GPU guide",
+    ),
+    Rule(
+        "deep_gpu_unused",
+        "error",
+        "NVML sees a GPU, but TensorFlow uses none",
+        "A library of CUDA or cuDNN is missing, CUDA_VISIBLE_DEVICES hides it, or its compute "
+        "capability is too low.",
+        "`TF_CPP_MIN_LOG_LEVEL=0 doctor --deep 2>&1 | doctor --log=-` names the line.",
+        "TensorFlow, GPU guide",
+    ),
+    Rule(
+        "deep_wrong_result",
+        "error",
+        "TensorFlow computes wrongly here",
+        "A multiplication whose result is known gave another one: faulty memory, an overclocked "
+        "card, or a broken library.",
+        "Test the memory (`nvidia-smi -q -d ECC`, memtest86+), take back overclocking.",
+        "docs/doctor.md",
+    ),
+    Rule(
+        "deep_low_precision_slow",
+        "info",
+        "Half precision gains nothing on the small trial",
+        "The trial is a tenth of a second long; `bench` measures what a training gains.",
+        "`bench --preset=compute`.",
+        "docs/bench.md",
+    ),
+)
 
 # --- A training's output folder ----------------------------------------------------------------
 RUN: tuple[Rule, ...] = (
