@@ -10,7 +10,6 @@ from workbench.doctor.cards import Card
 from workbench.doctor.findings import LEVELS, Finding
 from workbench.doctor.machine import Machine
 from workbench.doctor.rules import RULES, found
-from workbench.hardware import Gpu
 from workbench.policy import describe, max_cpu_isa, recommended_policy
 
 MIB, GIB = 2**20, 2**30
@@ -135,12 +134,11 @@ def _usable(machine: Machine) -> Iterator[Shown]:
     hidden = hidden_by(machine.environ.get("CUDA_VISIBLE_DEVICES"), len(gpus))
     if hidden:
         yield Shown("machine_gpus_hidden", hidden)
-    for name in machine.missing_libraries:
-        if name.startswith("libcudart"):
-            rule = "cudart_missing"
-        else:
-            rule = "cudnn_missing" if name.startswith("libcudnn") else "cuda_library_missing"
-        yield Shown(rule, f"{name} is not found")
+    if machine.missing_libraries:
+        # Where more than cuDNN is missing, CUDA itself is.
+        alone = all(name.startswith("libcudnn") for name in machine.missing_libraries)
+        rule = "cudnn_missing" if alone else "cuda_library_missing"
+        yield Shown(rule, f"not found: {', '.join(machine.missing_libraries)}")
     init = machine.cuda
     if init.status == 0 or (hidden and init.status == 100):
         return
@@ -230,11 +228,9 @@ def _several(machine: Machine) -> Iterator[Shown]:
     if len({(gpu.name, gpu.compute_capability) for gpu in gpus}) > 1:
         yield Shown("machine_gpus_differ", ", ".join(gpu.name for gpu in gpus))
     if len(gpus) > 1 or machine.cards.mig_unused:
-        yield Shown("machine_gpus_unused", f"{len(gpus)} here: {', '.join(_names(gpus))}")
-
-
-def _names(gpus: list[Gpu]) -> list[str]:
-    return [gpu.name for gpu in gpus]
+        yield Shown(
+            "machine_gpus_unused", f"{len(gpus)} here: {', '.join(gpu.name for gpu in gpus)}"
+        )
 
 
 def _cpu(machine: Machine) -> Iterator[Shown]:

@@ -173,7 +173,7 @@ MACHINE: tuple[Rule, ...] = (
         "The GPU is in MIG mode and has no instance",
         "In MIG mode CUDA sees instances only, and none has been made or given to the container.",
         "On the host: `sudo nvidia-smi mig -cgi 9 -C` makes one (`-lgip` lists the sizes), or "
-        '`sudo nvidia-smi -mig 0`; then `docker run --gpus \'"device=0:0"\' …`.',
+        "`sudo nvidia-smi -mig 0`; then `docker run --gpus '\"device=0:0\"' …`.",
         "NVIDIA Multi-Instance GPU User Guide",
     ),
     Rule(
