@@ -1,4 +1,4 @@
-"""The part of ``doctor --deep`` that loads TensorFlow: ``python -m workbench.doctor.deep_child``."""
+"""What ``doctor --deep`` has TensorFlow do: ``python -m workbench.doctor.deep_child POLICY``."""
 
 from __future__ import annotations
 

@@ -225,8 +225,9 @@ def users(card: Card) -> str:
 
 def _several(machine: Machine) -> Iterator[Shown]:
     gpus = machine.cards.gpus
+    names = ", ".join(gpu.name for gpu in gpus)
     if len({(gpu.name, gpu.compute_capability) for gpu in gpus}) > 1:
-        yield Shown("machine_gpus_differ", ", ".join(gpu.name for gpu in gpus))
+        yield Shown("machine_gpus_differ", names)
     if len(gpus) > 1 or machine.cards.mig_unused:
         yield Shown(
             "machine_gpus_unused", f"{len(gpus)} here: {', '.join(gpu.name for gpu in gpus)}"
