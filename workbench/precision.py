@@ -28,7 +28,7 @@ def describe_precision(model: tf.keras.Model) -> list[dict[str, Any]]:
             "variable_dtype": layer.variable_dtype,
         }
         for layer in all_layers(model)
-        if _own_weights(layer)
+        if own_weights(layer)
     ]
 
 
@@ -63,7 +63,7 @@ def _check_layers(model: tf.keras.Model, policy: str) -> None:
     compute_dtype = tf.keras.mixed_precision.Policy(policy).compute_dtype
     layers = all_layers(model)
     for layer in layers:
-        for variable in _own_weights(layer):
+        for variable in own_weights(layer):
             if variable.dtype.is_floating and variable.dtype != tf.float32:
                 raise Mistake(
                     f"the layer {layer.name} keeps {variable.name} in {variable.dtype.name}: "
@@ -74,7 +74,7 @@ def _check_layers(model: tf.keras.Model, policy: str) -> None:
                 f"the layer {layer.name} computes in {layer.compute_dtype} under the policy "
                 f"{policy}: leave out its dtype, or give it dtype='float32'"
             )
-    weighted = [layer for layer in layers if _own_weights(layer)]
+    weighted = [layer for layer in layers if own_weights(layer)]
     if all(layer.compute_dtype != compute_dtype for layer in weighted):
         raise Mistake(
             f"the policy {policy} has no effect: no layer of {model.name} computes in "
@@ -115,7 +115,7 @@ def _check_optimizer(optimizer: tf.keras.optimizers.Optimizer, policy: str) -> N
         )
 
 
-def _own_weights(layer: tf.keras.layers.Layer) -> list[tf.Variable]:
+def own_weights(layer: tf.keras.layers.Layer) -> list[tf.Variable]:
     """Return the weights that ``layer`` holds itself, not by a layer inside it."""
     _, *inside = all_layers(layer)
     inner = {id(weight) for part in inside for weight in part.weights}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import NamedTuple
 
 # A finding of level error makes the exit status 1.
@@ -21,7 +20,11 @@ class Finding(NamedTuple):
 
 
 class LayerRow(NamedTuple):
-    """A layer as it is under mixed_float16: the types that it computes, keeps and gives in."""
+    """A layer as it is under mixed_float16: the types that it computes, keeps and gives in.
+
+    ``variable_dtype`` is None for a layer without weights, ``output_dtype`` for one that was not
+    called by itself.
+    """
 
     name: str
     class_name: str
@@ -31,14 +34,15 @@ class LayerRow(NamedTuple):
     weights: int
 
 
-@dataclasses.dataclass(frozen=True)
-class RangeRow:
-    """The magnitudes of a layer's activations, or of a variable's gradient, seen in float32.
+class RangeRow(NamedTuple):
+    """The magnitudes of a tensor, seen in float32 over all batches.
 
-    ``kind`` is activation or gradient. ``largest`` and ``smallest`` are magnitudes of values that
-    are not 0. ``overflow`` is the share of all values beyond float16's 65504, ``vanish`` the share
-    of those not 0 that float16 rounds to 0. ``vanish_scaled`` and ``overflow_scaled`` are the
-    shares with the advised loss scale (gradients only).
+    ``kind`` is activation (what a layer gives), signal (the gradient of the loss by it) or
+    gradient (of a variable). ``largest`` and ``smallest`` are of values that are not 0, both 0
+    where there are none. ``overflow`` is the share of all values beyond float16's 65504,
+    ``vanish`` the share of those not 0 that float16 rounds to 0; ``overflow_scaled`` and
+    ``vanish_scaled`` are the same with the loss scale (None for activations).
+    ``input_largest`` is how far a layer's inputs reach (None for the other kinds).
     """
 
     name: str
@@ -50,6 +54,7 @@ class RangeRow:
     vanish: float
     overflow_scaled: float | None = None
     vanish_scaled: float | None = None
+    input_largest: float | None = None
 
 
 class Advice(NamedTuple):

@@ -1,0 +1,116 @@
+"""The graph of a model's call in training: its operations, with those of the functions in it."""
+
+from __future__ import annotations
+
+from typing import Iterator, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from workbench.audit.watch import floating, watched
+from workbench.layers import all_layers
+
+HALF = tf.float16.as_datatype_enum
+# Operations that hand a value on: a small one stays small behind them.
+PASSING = frozenset(
+    ("Identity", "Cast", "Reshape", "ExpandDims", "BroadcastTo", "Squeeze", "StopGradient", "Sqrt")
+)
+
+
+class Traced(NamedTuple):
+    """A traced call: its graphs, and the type that each layer by name gave (None: not called)."""
+
+    graphs: list[Graph]
+    output_dtypes: dict[str, str]
+    output_dtype: tf.DType
+    loss_dtypes: list[tf.DType]
+
+
+class Graph:
+    """The operations of one graph or function, by name, with who takes what they give."""
+
+    def __init__(self, nodes: Iterator[tf.compat.v1.NodeDef]) -> None:
+        self.nodes = {node.name: node for node in nodes}
+        self.consumers: dict[str, list[tuple[tf.compat.v1.NodeDef, int]]] = {}
+        for node in self.nodes.values():
+            for index, name in enumerate(self.inputs(node)):
+                self.consumers.setdefault(name, []).append((node, index))
+
+    @staticmethod
+    def inputs(node: tf.compat.v1.NodeDef) -> list[str]:
+        """Return the names of the operations whose values ``node`` takes."""
+        return [name.partition(":")[0] for name in node.input if not name.startswith("^")]
+
+    def constant(self, name: str) -> np.ndarray | None:
+        """Return the value of ``name`` where it is a constant, cast or reshaped, else None."""
+        node = self.nodes.get(name)
+        if node is None:
+            return None
+        if node.op == "Const":
+            return tf.make_ndarray(node.attr["value"].tensor)
+        if node.op in ("Identity", "Cast", "ExpandDims", "Reshape") and node.input:
+            value = self.constant(self.inputs(node)[0])
+            if value is not None and node.op == "Cast":
+                to = tf.dtypes.as_dtype(node.attr["DstT"].type)
+                # What overflows is the fault of another check.
+                with np.errstate(over="ignore"):
+                    return value.astype(to.as_numpy_dtype)
+            return value
+        return None
+
+    def reaches(self, node: tf.compat.v1.NodeDef, ends: dict[str, int | None]) -> str | None:
+        """Return the kind of the operation of ``ends`` that ``node``'s value reaches, or None.
+
+        ``ends`` are kinds with the input that counts, None for any. Through operations that hand
+        a value on.
+        """
+        seen, waiting = {node.name}, [node]
+        while waiting:
+            for consumer, index in self.consumers.get(waiting.pop().name, ()):
+                if consumer.op in ends and ends[consumer.op] in (None, index):
+                    return consumer.op
+                if consumer.op in PASSING and consumer.name not in seen:
+                    seen.add(consumer.name)
+                    waiting.append(consumer)
+        return None
+
+
+def trace(model: tf.keras.Model, shape: tuple[int, ...]) -> Traced:
+    """Trace ``model`` on a batch of examples of ``shape``, in training.
+
+    Whatever its layers raise passes through.
+    """
+    output_dtypes: dict[str, str] = {}
+
+    def note(layer: tf.keras.layers.Layer, _: object, given: object) -> object:
+        for tensor in floating(given)[:1]:
+            output_dtypes[layer.name] = tensor.dtype.name
+        return given
+
+    losses: list[tf.DType] = []
+
+    def call(images: tf.Tensor) -> tf.Tensor:
+        outputs = model(images, training=True)
+        losses.extend(loss.dtype for loss in model.losses if tf.is_tensor(loss))
+        return outputs
+
+    dtype = model.inputs[0].dtype if model.inputs else tf.float32
+    layers = [layer for layer in all_layers(model) if layer is not model]
+    with watched(layers, note):
+        concrete = tf.function(call).get_concrete_function(tf.TensorSpec((None, *shape), dtype))
+    definition = concrete.graph.as_graph_def(add_shapes=True)
+    graphs = [Graph(definition.node)]
+    graphs += [Graph(function.node_def) for function in definition.library.function]
+    output = floating(concrete.structured_outputs)
+    return Traced(graphs, output_dtypes, output[0].dtype if output else tf.float32, losses)
+
+
+def is_half(node: tf.compat.v1.NodeDef) -> bool:
+    """Tell whether ``node`` computes in float16."""
+    return any(node.attr[name].type == HALF for name in ("T", "dtype") if name in node.attr)
+
+
+def layer_of(node_name: str, names: set[str]) -> str | None:
+    """Return the innermost of the layers ``names`` in whose scope an operation is, or None."""
+    scopes = [scope for scope in node_name.split("/") if scope in names]
+    return scopes[-1] if scopes else None

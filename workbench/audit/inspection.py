@@ -1,0 +1,92 @@
+"""An audit from the flags to its result: the graph, and with data the ranges."""
+
+from __future__ import annotations
+
+from typing import Iterator
+
+import tensorflow as tf
+
+from workbench.audit import advice, graph, graph_checks, layer_checks, ranges, subject
+from workbench.audit.report import Audit, ordered
+from workbench.audit.results import Finding
+from workbench.audit.settings import Settings
+from workbench.audit.subject import Subject, Unbuildable
+from workbench.data.types import Dataset
+from workbench.feed import make_feeds
+from workbench.layers import all_layers
+from workbench.models.shapes import fit_shape
+from workbench.objective import Objective
+from workbench.randomness import KeyedRandomness
+from workbench.settings import Settings as Train
+
+REMEDIES = {
+    "optimizer_wrapped_twice": (
+        "A LossScaleOptimizer scales the loss once; compile() adds one under mixed_float16.",
+        "Wrap the optimizer once, or leave it to compile().",
+    ),
+    "optimizer_cannot_be_wrapped": (
+        "Keras 2.9 cannot scale the loss for tf.keras.optimizers.experimental.",
+        "Take the optimizer of that name in tf.keras.optimizers.",
+    ),
+    "fails_in_mixed_float16": (
+        "The model can be built in float32: an operation mixes float16 with a constant, a weight "
+        "or a second input of float32.",
+        "tf.cast(x, self.compute_dtype) for what the layer makes itself, or dtype='float32' for "
+        "the layer.",
+    ),
+}
+
+
+def inspect(settings: Settings, dataset: Dataset | None) -> Audit:
+    """Return the audit of the model that ``settings`` name, with ``dataset`` where there is one.
+
+    Raises ``Mistake`` where the model cannot be built, or does not fit the data.
+    """
+    subject.check_name(settings.model)
+    shape = dataset.train.shape if dataset else None
+    try:
+        found = subject.load(settings, shape, dataset.classes if dataset else None)
+    except Unbuildable as fault:
+        why, remedy = REMEDIES[fault.kind]
+        finding = Finding(fault.kind, "error", None, str(fault), why, remedy)
+        return Audit(settings.model, settings.data, shape or (), [], [finding], None, None)
+    model = found.mixed
+    traced = graph.trace(model, found.shape)
+    rows = layer_checks.rows(model, traced)
+    names = {layer.name for layer in all_layers(model)}
+    softmax = layer_checks.output_softmax(model)
+    findings = [
+        *layer_checks.findings(found, traced),
+        *graph_checks.findings(traced, names, softmax),
+    ]
+    seen = advised = None
+    if dataset:
+        in_float32 = {row.name for row in rows if row.compute_dtype != "float16"}
+        seen = _ranges(settings, dataset, found)
+        advised, more = advice.advise(seen, in_float32)
+        findings += more
+    return Audit(settings.model, settings.data, found.shape, rows, ordered(findings), seen, advised)
+
+
+def _ranges(settings: Settings, dataset: Dataset, found: Subject) -> ranges.Ranges:
+    model = found.full
+    layers = [layer for layer in all_layers(model) if layer is not model]
+    # The builder may set types of its own; here all of it is float32.
+    subject.in_float32([model, *layers])
+    shape = fit_shape(model, dataset.train.shape)
+    train = Train(batch_size=settings.batch_size, seed=settings.seed)
+    feed, _ = make_feeds(dataset, shape, train, [])
+    randomness = KeyedRandomness(model, settings.seed)
+
+    def batches() -> Iterator[tuple[tf.Tensor, tf.Tensor]]:
+        cursor = feed.start(0, 0)
+        for number in range(min(settings.batches, feed.steps)):
+            images, labels, _ = feed.next(cursor, tf.constant(number))
+            with randomness.step(tf.constant(number, tf.int64)):
+                yield images, labels
+
+    first = feed.next(feed.start(0, 0), tf.constant(0))[0]
+    objective = Objective.of(model, first, dataset.classes)
+    # A model inside the model gives what its last layer gives.
+    own = [layer for layer in layers if not isinstance(layer, tf.keras.Model)]
+    return ranges.measure(model, own, objective, batches(), settings.initial_scale)
