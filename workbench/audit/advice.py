@@ -43,15 +43,17 @@ def advise(ranges: Ranges, float32_already: set[str]) -> tuple[Advice, list[Find
 
 
 def _of_activation(row: RangeRow) -> Finding | None:
-    reach = max(row.largest, row.input_largest or 0.0)
-    what = "gives" if row.largest >= (row.input_largest or 0.0) else "is given"
+    given = row.input_largest or 0.0
+    reach = max(row.largest, given)
+    what = f"{'gives' if row.largest >= given else 'is given'} values up to {reach:.6g}"
+    share = f"; {row.overflow:.2%} of what it gives is beyond 65504" if row.overflow else ""
     remedy = f"Give the layer {row.layer} dtype='float32'."
     if reach > LARGEST:
         return Finding(
             "activation_overflows",
             "error",
             row.layer,
-            f"it {what} values up to {reach:.6g}; {row.overflow:.2%} of its own are beyond 65504",
+            f"it {what}{share}",
             "float16 ends at 65504: such a value is infinite, and NaN soon after.",
             remedy,
         )
@@ -60,7 +62,7 @@ def _of_activation(row: RangeRow) -> Finding | None:
             "activation_near_limit",
             "warning",
             row.layer,
-            f"it {what} values up to {reach:.6g}",
+            f"it {what}",
             "float16 ends at 65504, and other batches reach further.",
             remedy,
         )
@@ -103,11 +105,12 @@ def _of_scale(ranges: Ranges, gradients: Sequence[RangeRow], advised: float) -> 
                 "scale_overflows",
                 "warning",
                 worst.layer,
-                f"with the loss scale {ranges.scale:g} {len(over)} tensors of gradients overflow; "
-                f"{worst.name} reaches {worst.largest * ranges.scale:.3g}",
+                f"with the loss scale {ranges.scale:g} {worst.name} reaches "
+                f"{worst.largest * ranges.scale:.3g}; tensors of gradients that overflow: "
+                f"{len(over)}",
                 "The first steps are skipped until dynamic scaling has halved the scale; a fixed "
                 "one would skip all.",
-                f"--initial_scale={advised:g}, or LossScaleOptimizer(…, initial_scale={advised:g}).",
+                f"--initial_scale={advised:g}, or initial_scale of the LossScaleOptimizer.",
             )
         )
     lost = [row for row in gradients if (row.vanish_scaled or 0.0) > MUCH_VANISHES]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 from workbench import command, log, run_folder
 from workbench.audit.manual import HELP_ENDING, HELP_HEADING
+from workbench.audit.names import check_name
 from workbench.audit.settings import OF_DATA, Settings, check_together
 from workbench.errors import Mistake, report_mistake
 from workbench.settings import Settings as Train
@@ -34,6 +36,7 @@ def audit(**given: Any) -> int:
     Raises ``Mistake`` before anything is written; ``Failure`` where files cannot be written.
     """
     settings = Settings(**given)
+    check_name(settings.model)
     folder = _choose(settings.out)
     dataset = None
     if settings.data:
@@ -84,8 +87,6 @@ def _train_settings(settings: Settings, given: dict[str, Any]) -> Train:
 
 
 def _command_line() -> str:
-    import shlex
-
     return " ".join(map(shlex.quote, ["audit", *sys.argv[1:]]))
 
 

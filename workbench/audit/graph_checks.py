@@ -25,8 +25,10 @@ NEED_MORE_THAN_ZERO = {
 }
 GUARDS = frozenset(("Add", "AddV2", "Sub", "Maximum", "BiasAdd"))
 SOFTMAX = frozenset(
-    ("Softmax", "LogSoftmax", "SoftmaxCrossEntropyWithLogits")
-    + ("SparseSoftmaxCrossEntropyWithLogits",)
+    (
+        *("Softmax", "LogSoftmax", "SoftmaxCrossEntropyWithLogits"),
+        "SparseSoftmaxCrossEntropyWithLogits",
+    )
 )
 SUMS = frozenset(("Sum", "Mean", "Prod", "EuclideanNorm"))
 # In float16 2048 + 1 = 2048: a sum of more ones than that is wrong.
@@ -86,7 +88,7 @@ def _guard(graph: Graph, node: tf.compat.v1.NodeDef, layer: str | None) -> Itera
             "float16 rounds what is below 3e-8 to 0: nothing keeps the division from 0, and the "
             "result is NaN or infinite."
             if vanished
-            else "Below 6.1e-5 float16 has few bits left, and a device may take such numbers for 0.",
+            else "Below 6.1e-5 float16 has few bits, and a device may take such a number for 0.",
             "Compute this in float32 (dtype='float32' for the layer, tf.cast for an operation), "
             "or take an epsilon of 1e-4 or more.",
         )

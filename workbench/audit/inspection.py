@@ -16,6 +16,7 @@ from workbench.feed import make_feeds
 from workbench.layers import all_layers
 from workbench.models.shapes import fit_shape
 from workbench.objective import Objective
+from workbench.output import Output
 from workbench.randomness import KeyedRandomness
 from workbench.settings import Settings as Train
 
@@ -42,7 +43,6 @@ def inspect(settings: Settings, dataset: Dataset | None) -> Audit:
 
     Raises ``Mistake`` where the model cannot be built, or does not fit the data.
     """
-    subject.check_name(settings.model)
     shape = dataset.train.shape if dataset else None
     try:
         found = subject.load(settings, shape, dataset.classes if dataset else None)
@@ -62,6 +62,9 @@ def inspect(settings: Settings, dataset: Dataset | None) -> Audit:
     seen = advised = None
     if dataset:
         in_float32 = {row.name for row in rows if row.compute_dtype != "float16"}
+        if len(in_float32) == len(rows):
+            # Saved in float32: judged as it would be, were it built under mixed_float16.
+            in_float32 = {Output.of(model).layer_name}
         seen = _ranges(settings, dataset, found)
         advised, more = advice.advise(seen, in_float32)
         findings += more

@@ -221,13 +221,14 @@ def _size(layer: tf.keras.layers.Layer, output: str) -> Iterator[Finding]:
     # The number of classes is given, and of little weight.
     if not isinstance(layer, HEAVY) or layer.compute_dtype != "float16" or layer.name == output:
         return
-    size = getattr(layer, "units", None) or getattr(layer, "filters", None)
+    what = "units" if hasattr(layer, "units") else "filters"
+    size = getattr(layer, what, None)
     if size and size % BLOCK:
         yield Finding(
             "size_not_multiple_of_8",
             "warning",
             layer.name,
-            f"{type(layer).__name__} has {size} {'units' if hasattr(layer, 'units') else 'filters'}",
+            f"{type(layer).__name__} has {size} {what}",
             "Tensor Cores compute float16 in blocks of 8: other sizes are padded or left to "
             "ordinary arithmetic.",
             f"Take {-(-size // BLOCK) * BLOCK}.",

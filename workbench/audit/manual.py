@@ -24,7 +24,7 @@ EXAMPLES
     audit --model=mine.py:model --input_shape=64,64,3
     audit --model=mine.py:model --data=mine.npz
     audit --model=ResNet50 --data=photos --batches=4
-    audit --model=/workspace/runs/mine/model
+    audit --model=mine.h5 --data=mine.npz
 
 EXIT STATUS
     0    no finding of level error

@@ -84,7 +84,7 @@ def measure(
     examples, losses = 0, 0.0
     for images, labels in batches:
         loss, outputs, gradients = _gradients(model, layers, objective, images, labels, seen)
-        for (name, tensor), gradient in zip(outputs, gradients[: len(outputs)]):
+        for (name, _), gradient in zip(outputs, gradients[: len(outputs)]):
             if gradient is not None:
                 _of(seen, name, "signal").add(gradient, scale)
         for variable, gradient in zip(model.trainable_variables, gradients[len(outputs) :]):
