@@ -72,17 +72,22 @@ def load(settings: Settings, shape: tuple[int, ...] | None, classes: int | None)
     try:
         full, after_full = _built(FULL, build)
     except Mistake as mistake:
-        for kind, words in WRAPPING.items():
-            if words in str(mistake.__cause__):
-                raise Unbuildable(kind, str(mistake)) from mistake
-        raise
+        kind = _kind(mistake)
+        if kind is None:
+            raise
+        raise Unbuildable(kind, str(mistake)) from mistake
     try:
         mixed, after_mixed = _built(MIXED, build)
     except Mistake as mistake:
-        raise Unbuildable("fails_in_mixed_float16", str(mistake)) from mistake
+        raise Unbuildable(_kind(mistake) or "fails_in_mixed_float16", str(mistake)) from mistake
     # Layers that are made while it is traced, in a call, are made under it too.
     tf.keras.mixed_precision.set_global_policy(MIXED)
     return Subject(mixed, full, fit_shape(mixed, shape), False, (after_mixed, after_full))
+
+
+def _kind(mistake: Mistake) -> str | None:
+    said = str(mistake.__cause__)
+    return next((kind for kind, words in WRAPPING.items() if words in said), None)
 
 
 def in_float32(layers: list[tf.keras.layers.Layer]) -> None:
