@@ -103,7 +103,7 @@ def test_stopped_in_the_middle_it_goes_on_with_the_same_command(workspace: Path,
     ("flags", "words"),
     [
         (["--repeats=0"], ["--repeats=0"]),
-        (["--model=mpl", "--preset=compute"], ["--preset", "--model"]),
+        (["--model=mlp", "--preset=compute"], ["--preset", "--model"]),
         (["--min_speedup=fast"], ["--min_speedup=fast"]),
         (["--batch_sizes=64,x"], ["--batch_sizes=64,x"]),
         (["--policy=float32"], ["--policy"]),

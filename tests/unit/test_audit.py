@@ -199,7 +199,7 @@ def test_after_its_advice_the_model_trains_in_mixed_float16(tmp_path, npz):
         for name in ("huge", "huge_mended")
     )
     assert before.returncode == 1
-    assert "huge" in before.stderr
+    assert "not one step was applied" in before.stderr
     assert after.returncode == 0, after.stderr
     summary = json.loads((tmp_path / "huge_mended" / "summary.json").read_text())
     assert summary["applied_steps"] > 0
