@@ -16,10 +16,13 @@ HIGHEST_SCALE = 2.0**24
 MUCH_VANISHES = 0.05
 
 
-def advise(ranges: Ranges, float32_already: set[str]) -> tuple[Advice, list[Finding]]:
+def advise(
+    ranges: Ranges, float32_already: set[str], operations: set[str]
+) -> tuple[Advice, list[Finding]]:
     """Return the advice, and the findings behind it.
 
-    ``float32_already`` are the layers that compute in float32 under mixed_float16 too.
+    ``float32_already`` are the layers that compute in float32 under mixed_float16 too,
+    ``operations`` those that take no dtype.
     """
     activations = [row for row in ranges.rows if row.kind == "activation"]
     gradients = [row for row in ranges.rows if row.kind != "activation"]
@@ -28,26 +31,26 @@ def advise(ranges: Ranges, float32_already: set[str]) -> tuple[Advice, list[Find
     for row in activations:
         if row.layer in float32_already:
             continue
-        finding = _of_activation(row)
+        finding = _of_activation(row, row.layer in operations)
         if finding:
             findings.append(finding)
             layers.append(row.layer)
     findings += _lost(ranges.rows)
     scale = _scale(gradients)
+    in_float16 = [row for row in gradients if row.layer not in float32_already]
+    findings += _beyond_every_scale(in_float16)
     findings += _of_scale(ranges, gradients, scale)
-    reason = (
-        f"the largest gradient seen is {max((row.largest for row in gradients), default=0.0):.3g}, "
-        f"which times {scale:g} leaves a factor of {ROOM:g} to 65504"
-    )
-    return Advice(layers, scale, reason), findings
+    return Advice(layers, scale, _reason(gradients, scale)), findings
 
 
-def _of_activation(row: RangeRow) -> Finding | None:
+def _of_activation(row: RangeRow, is_operation: bool) -> Finding | None:
     given = row.input_largest or 0.0
     reach = max(row.largest, given)
     what = f"{'gives' if row.largest >= given else 'is given'} values up to {reach:.6g}"
     share = f"; {row.overflow:.2%} of what it gives is beyond 65504" if row.overflow else ""
     remedy = f"Give the layer {row.layer} dtype='float32'."
+    if is_operation:
+        remedy = f"tf.cast(x, tf.float32) before the operation {row.layer}, which takes no dtype."
     if reach > LARGEST:
         return Finding(
             "activation_overflows",
@@ -95,9 +98,38 @@ def _scale(gradients: Sequence[RangeRow]) -> float:
     return min(HIGHEST_SCALE, max(1.0, 2.0 ** math.floor(math.log2(LARGEST / ROOM / largest))))
 
 
+def _reason(gradients: Sequence[RangeRow], scale: float) -> str:
+    largest = max((row.largest for row in gradients), default=0.0)
+    seen = f"the largest gradient seen is {largest:.3g}"
+    if largest * scale * ROOM > LARGEST:
+        return f"{seen}, and no scale is lower than 1"
+    if scale == HIGHEST_SCALE:
+        return f"{seen}, and a higher scale is not advised"
+    return f"{seen}, which times {scale:g} leaves a factor of {ROOM:g} to 65504"
+
+
+def _beyond_every_scale(gradients: Sequence[RangeRow]) -> list[Finding]:
+    over = [row for row in gradients if row.overflow and math.isfinite(row.largest)]
+    if not over:
+        return []
+    worst = max(over, key=lambda row: row.largest)
+    return [
+        Finding(
+            "gradient_overflows",
+            "error",
+            worst.layer,
+            f"the {worst.kind} of {worst.name} reaches {worst.largest:.3g} without any scale; "
+            f"tensors of gradients beyond 65504: {len(over)}",
+            "The loss scale is never below 1: each such step is skipped, and nothing is learned.",
+            "Make the gradient smaller where it arises (a smaller weight of the loss, smaller "
+            "first weights), or train in float32.",
+        )
+    ]
+
+
 def _of_scale(ranges: Ranges, gradients: Sequence[RangeRow], advised: float) -> list[Finding]:
     findings = []
-    over = [row for row in gradients if row.overflow_scaled]
+    over = [row for row in gradients if row.overflow_scaled and not row.overflow]
     if over:
         worst = max(over, key=lambda row: row.largest)
         findings.append(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Iterator, NamedTuple
+from typing import Any, Iterator, NamedTuple
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.framework import op_def_registry
 
 from workbench.audit.watch import floating, watched
 from workbench.layers import all_layers
@@ -18,12 +19,16 @@ PASSING = frozenset(
 
 
 class Traced(NamedTuple):
-    """A traced call: its graphs, and the type that each layer by name gave (None: not called)."""
+    """A traced call: its graphs, and the type that each layer by name gave (None: not called).
+
+    ``outputs`` is what the model gave, one tensor or a structure.
+    """
 
     graphs: list[Graph]
     output_dtypes: dict[str, str]
     output_dtype: tf.DType
     loss_dtypes: list[tf.DType]
+    outputs: Any
 
 
 class Graph:
@@ -58,6 +63,27 @@ class Graph:
             return value
         return None
 
+    def shape(self, source: str) -> list[int] | None:
+        """Return the sizes (-1: not known) of ``source``, an input as an operation names it.
+
+        None where the graph does not tell. It is written ``name:number``, in a function
+        ``name:output:number``.
+        """
+        name, *output = source.split(":")
+        node = self.nodes.get(name)
+        if node is None or "_output_shapes" not in node.attr:
+            return None
+        if len(output) == 2:
+            known = op_def_registry.get(node.op)
+            # The number counts within one named output: only behind the first is it a position.
+            if known is None or known.output_arg[0].name != output[0]:
+                return None
+        number = int(output[-1]) if output else 0
+        shapes = node.attr["_output_shapes"].list.shape
+        if number >= len(shapes) or shapes[number].unknown_rank:
+            return None
+        return [dimension.size for dimension in shapes[number].dim]
+
     def reaches(self, node: tf.compat.v1.NodeDef, ends: dict[str, int | None]) -> str | None:
         """Return the kind of the operation of ``ends`` that ``node``'s value reaches, or None.
 
@@ -67,12 +93,19 @@ class Graph:
         seen, waiting = {node.name}, [node]
         while waiting:
             for consumer, index in self.consumers.get(waiting.pop().name, ()):
-                if consumer.op in ends and ends[consumer.op] in (None, index):
+                passes = consumer.op in PASSING or self._is_positive_power(consumer)
+                if consumer.op in ends and ends[consumer.op] in (None, index) and not passes:
                     return consumer.op
-                if consumer.op in PASSING and consumer.name not in seen:
+                if passes and consumer.name not in seen:
                     seen.add(consumer.name)
                     waiting.append(consumer)
         return None
+
+    def _is_positive_power(self, node: tf.compat.v1.NodeDef) -> bool:
+        if node.op != "Pow":
+            return False
+        exponent = self.constant(self.inputs(node)[1])
+        return exponent is not None and bool((exponent > 0).all())
 
 
 def trace(model: tf.keras.Model, shape: tuple[int, ...]) -> Traced:
@@ -102,7 +135,8 @@ def trace(model: tf.keras.Model, shape: tuple[int, ...]) -> Traced:
     graphs = [Graph(definition.node)]
     graphs += [Graph(function.node_def) for function in definition.library.function]
     output = floating(concrete.structured_outputs)
-    return Traced(graphs, output_dtypes, output[0].dtype if output else tf.float32, losses)
+    dtype = output[0].dtype if output else tf.float32
+    return Traced(graphs, output_dtypes, dtype, losses, concrete.structured_outputs)
 
 
 def is_half(node: tf.compat.v1.NodeDef) -> bool:

@@ -95,15 +95,11 @@ def _guard(graph: Graph, node: tf.compat.v1.NodeDef, layer: str | None) -> Itera
 
 
 def _sum(graph: Graph, node: tf.compat.v1.NodeDef, layer: str | None) -> Iterator[Finding]:
-    source = graph.nodes.get(graph.inputs(node)[0])
+    sizes = graph.shape(node.input[0])
     axes = graph.constant(graph.inputs(node)[1]) if len(graph.inputs(node)) > 1 else None
-    if source is None or axes is None or "_output_shapes" not in source.attr:
+    if sizes is None or axes is None:
         return
-    shapes = source.attr["_output_shapes"].list.shape
-    if not shapes or shapes[0].unknown_rank:
-        return
-    sizes = [dimension.size for dimension in shapes[0].dim]
-    count = math.prod(max(1, sizes[axis]) for axis in np.ravel(axes) if -len(sizes) <= axis)
+    count = math.prod(max(1, sizes[axis]) for axis in np.ravel(axes))
     if count > LONG_SUM:
         yield Finding(
             "long_sum_float16",

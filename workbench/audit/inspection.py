@@ -7,11 +7,13 @@ from typing import Iterator
 import tensorflow as tf
 
 from workbench.audit import advice, graph, graph_checks, layer_checks, ranges, subject
+from workbench.audit.graph import Traced
 from workbench.audit.report import Audit, ordered
-from workbench.audit.results import Finding
+from workbench.audit.results import Finding, LayerRow
 from workbench.audit.settings import Settings
 from workbench.audit.subject import Subject, Unbuildable
 from workbench.data.types import Dataset
+from workbench.errors import Mistake
 from workbench.feed import make_feeds
 from workbench.layers import all_layers
 from workbench.models.shapes import fit_shape
@@ -19,6 +21,7 @@ from workbench.objective import Objective
 from workbench.output import Output
 from workbench.randomness import KeyedRandomness
 from workbench.settings import Settings as Train
+from workbench.user_code import describe
 
 REMEDIES = {
     "optimizer_wrapped_twice": (
@@ -46,12 +49,12 @@ def inspect(settings: Settings, dataset: Dataset | None) -> Audit:
     shape = dataset.train.shape if dataset else None
     try:
         found = subject.load(settings, shape, dataset.classes if dataset else None)
+        traced = _traced(settings, found)
     except Unbuildable as fault:
         why, remedy = REMEDIES[fault.kind]
         finding = Finding(fault.kind, "error", None, str(fault), why, remedy)
         return Audit(settings.model, settings.data, shape or (), [], [finding], None, None)
     model = found.mixed
-    traced = graph.trace(model, found.shape)
     rows = layer_checks.rows(model, traced)
     names = {layer.name for layer in all_layers(model)}
     softmax = layer_checks.output_softmax(model)
@@ -66,9 +69,47 @@ def inspect(settings: Settings, dataset: Dataset | None) -> Audit:
             # Saved in float32: judged as it would be, were it built under mixed_float16.
             in_float32 = {Output.of(model).layer_name}
         seen = _ranges(settings, dataset, found)
-        advised, more = advice.advise(seen, in_float32)
+        advised, more = advice.advise(seen, in_float32, _operations(rows))
         findings += more
+        findings += layer_checks.batch_size(settings.batch_size)
     return Audit(settings.model, settings.data, found.shape, rows, ordered(findings), seen, advised)
+
+
+def _traced(settings: Settings, found: Subject) -> Traced:
+    """Return the graph of the model in training.
+
+    Raises ``Mistake`` where it cannot be called so in float32 either, or gives no single tensor;
+    ``Unbuildable`` where mixed precision is the reason.
+    """
+    try:
+        traced = graph.trace(found.mixed, found.shape)
+    # The user's layers may raise whatever they like.
+    except Exception as error:
+        words = f"--model={settings.model}: it fails in training: {describe(error)}"
+        if found.saved or not _can_be_traced(found):
+            raise Mistake(words) from error
+        raise Unbuildable("fails_in_mixed_float16", words) from error
+    if not tf.is_tensor(traced.outputs):
+        raise Mistake(
+            f"--model={settings.model}: the model gives a {type(traced.outputs).__name__}: it must "
+            f"give one tensor"
+        )
+    return traced
+
+
+def _can_be_traced(found: Subject) -> bool:
+    """Tell whether the model can be called in training where all of it is float32."""
+    with subject.global_policy(subject.FULL):
+        try:
+            graph.trace(found.full, found.shape)
+        except Exception:
+            return False
+    return True
+
+
+def _operations(rows: list[LayerRow]) -> set[str]:
+    """Return the layers that Keras made of operations of TensorFlow: they take no dtype."""
+    return {row.name for row in rows if row.class_name in ("TFOpLambda", "SlicingOpLambda")}
 
 
 def _ranges(settings: Settings, dataset: Dataset, found: Subject) -> ranges.Ranges:
@@ -77,7 +118,11 @@ def _ranges(settings: Settings, dataset: Dataset, found: Subject) -> ranges.Rang
     # The builder may set types of its own; here all of it is float32.
     subject.in_float32([model, *layers])
     shape = fit_shape(model, dataset.train.shape)
-    train = Train(batch_size=settings.batch_size, seed=settings.seed)
+    train = Train(
+        batch_size=settings.batch_size,
+        steps_per_epoch=settings.steps_per_epoch,
+        seed=settings.seed,
+    )
     feed, _ = make_feeds(dataset, shape, train, [])
     randomness = KeyedRandomness(model, settings.seed)
 

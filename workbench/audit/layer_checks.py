@@ -235,6 +235,23 @@ def _size(layer: tf.keras.layers.Layer, output: str) -> Iterator[Finding]:
         )
 
 
+def batch_size(size: int) -> list[Finding]:
+    """Return what a batch of ``size`` examples shows, if anything."""
+    if size % BLOCK == 0:
+        return []
+    return [
+        Finding(
+            "size_not_multiple_of_8",
+            "info",
+            None,
+            f"the batch has {size} examples",
+            "Tensor Cores compute float16 in blocks of 8: other sizes are padded or left to "
+            "ordinary arithmetic.",
+            f"Train with --batch_size={-(-size // BLOCK) * BLOCK}.",
+        )
+    ]
+
+
 def _custom(layer: tf.keras.layers.Layer) -> Iterator[Finding]:
     if type(layer).__module__.partition(".")[0] in ("keras", "tensorflow"):
         return

@@ -8,11 +8,12 @@ from typing import Any
 from workbench.errors import Mistake
 from workbench.flags import Kind, flag, like, text, whole, word_or
 from workbench.settings import Settings as Train
+from workbench.settings import check_together as check_train
 
 # Flags of train that have a meaning with data only.
 OF_DATA = (
     *("download", "train_samples", "image_size", "skip_broken", "validation_split"),
-    *("batches", "batch_size", "initial_scale", "seed"),
+    *("weights", "batches", "batch_size", "steps_per_epoch", "initial_scale", "seed"),
 )
 
 
@@ -68,6 +69,7 @@ class Settings:
     train_samples: str | int = like(Train, "train_samples", group="With data")
     image_size: str | tuple[int, int] = like(Train, "image_size", group="With data")
     skip_broken: bool = like(Train, "skip_broken", group="With data")
+    weights: str = like(Train, "weights", group="With data")
     batch_size: int = like(Train, "batch_size", group="With data", default=32)
     batches: int = flag(
         whole(1, 10**6),
@@ -75,6 +77,7 @@ class Settings:
         group="With data",
         help="How many batches are measured, or all where there are fewer.",
     )
+    steps_per_epoch: str | int = like(Train, "steps_per_epoch", group="With data")
     initial_scale: float = like(
         Train,
         "initial_scale",
@@ -101,6 +104,7 @@ def check_together(given: dict[str, Any]) -> None:
     if "data" in given:
         if "input_shape" in given:
             raise Mistake("--input_shape has no effect with --data, which tells it: leave it out")
+        check_train(given)
         return
     unused = [name for name in given if name in OF_DATA]
     if unused:

@@ -64,7 +64,7 @@ def load(settings: Settings, shape: tuple[int, ...] | None, classes: int | None)
         return Subject(model, model, shape, True, ("", ""))
     shape = shape or _default_shape(settings)
     classes = classes or (DEFAULT_CLASSES if settings.classes == "auto" else settings.classes)
-    train = Train(model=settings.model, weights="random")
+    train = Train(model=settings.model, weights=settings.weights, download=settings.download)
 
     def build() -> tf.keras.Model:
         return build_model(train, shape, classes)
@@ -99,7 +99,7 @@ def in_float32(layers: list[tf.keras.layers.Layer]) -> None:
 
 
 def _built(policy: str, build: Callable[[], tf.keras.Model]) -> tuple[tf.keras.Model, str]:
-    with _global_policy(policy):
+    with global_policy(policy):
         # The same weights and names in both, and the names that the user's own program has.
         tf.keras.backend.reset_uids()
         tf.keras.utils.set_random_seed(0)
@@ -108,7 +108,8 @@ def _built(policy: str, build: Callable[[], tf.keras.Model]) -> tuple[tf.keras.M
 
 
 @contextlib.contextmanager
-def _global_policy(policy: str) -> Iterator[None]:
+def global_policy(policy: str) -> Iterator[None]:
+    """Have ``policy`` be the global one inside the block."""
     before = tf.keras.mixed_precision.global_policy()
     tf.keras.mixed_precision.set_global_policy(policy)
     try:
@@ -129,6 +130,8 @@ def _load_saved(name: str) -> tf.keras.Model:
         ) from error
     if not isinstance(model, tf.keras.Model):
         raise Mistake(f"--model={name} holds no Keras model: save it with model.save")
+    if model.inputs and len(model.inputs) != 1:
+        raise Mistake(f"--model={name}: the model has {len(model.inputs)} inputs: it must have one")
     return model
 
 
