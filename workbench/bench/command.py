@@ -73,6 +73,8 @@ def bench(**given: Any) -> int:
             claim.undo()
         raise
     except OSError as error:
+        if not (now.runs or former):
+            claim.undo()
         raise disk_failure("the output folder", error) from error
     if not (now.runs or former):
         claim.undo()

@@ -18,6 +18,8 @@ from workbench.run_folder import CLAIM, CONFIG
 SUMMARY = "summary.json"
 # How C++ says that memory is short, before it aborts.
 NO_MEMORY = "std::bad_alloc"
+# How Python begins to tell of an error that nobody caught.
+TRACEBACK = "Traceback (most recent call last):"
 
 
 def read_run(place: Place, folder: Path, log: Path, status: int) -> Run:
@@ -105,7 +107,12 @@ def _why_it_failed(folder: Path, log: Path, status: int) -> str:
     if status < 0:
         return f"ended by {signal.Signals(-status).name}: see {log.name}"
     told = _last_line(log, "failed: ") or _last_line(log, "error: ")
-    return told or f"ended with status {status}: see {log.name}"
+    return told or f"ended with status {status}{_uncaught(log)}: see {log.name}"
+
+
+def _uncaught(log: Path) -> str:
+    """Return the last line of ``log`` in brackets where it holds a traceback of Python."""
+    return f" ({_last_line(log, '')})" if TRACEBACK in _lines(log) else ""
 
 
 def _last_line(log: Path, start: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -56,11 +57,27 @@ def choose(out: str | None) -> Path:
     run_folder.check_no_pattern(folder)
     run_folder.check_can_be_made(folder)
     if folder.is_dir():
-        names = {entry.name for entry in folder.iterdir()}
+        try:
+            names = {entry.name for entry in folder.iterdir()}
+        except OSError as error:
+            raise Mistake(
+                f"--out={folder} cannot be used ({error.strerror}): name another folder"
+            ) from error
         if RECORD not in names and not names <= OURS:
             raise Mistake(f"--out={folder} holds files that are no benchmark: name a new folder")
         read(folder)
+        _check_access(folder)
     return folder
+
+
+def _check_access(folder: Path) -> None:
+    """Raise ``Mistake`` where something that a benchmark in ``folder`` writes to refuses it."""
+    runs = folder / RUNS
+    if os.path.lexists(runs) and not runs.is_dir():
+        raise Mistake(f"--out={folder}: {RUNS} is not a folder: name another --out")
+    for path in (folder / LOCK, runs):
+        if path.exists() and not os.access(path, os.W_OK):
+            raise Mistake(f"--out={folder}: {path} cannot be written: name another folder")
 
 
 def check_same(folder: Path, former: Record, now: Record, cpu: Cpu, gpus: list[Gpu]) -> None:
@@ -68,8 +85,9 @@ def check_same(folder: Path, former: Record, now: Record, cpu: Cpu, gpus: list[G
 
     That is: other settings, other variables of the environment, another machine.
     """
-    before = {**now.settings, **former.settings, "preset": former.preset}
-    differences = flag_differences(before, {**now.settings, "preset": now.preset}, MAY_CHANGE)
+    preset, former_preset = (each.preset or "not given" for each in (now, former))
+    before = {**now.settings, **former.settings, "preset": former_preset}
+    differences = flag_differences(before, {**now.settings, "preset": preset}, MAY_CHANGE)
     for name in sorted({*former.environment, *now.environment}):
         was, is_now = (each.environment.get(name, "not set") for each in (former, now))
         if was != is_now:

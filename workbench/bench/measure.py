@@ -43,7 +43,7 @@ class Measurement:
         self._given = given
         self._folder = folder
         self._runs = runs
-        self._progress = Progress("batch_sizes" in given)
+        self._progress = Progress(given.get("batch_sizes", "off") != "off")
 
     def run(self) -> None:
         """Run all that is still to be run.

@@ -12,6 +12,7 @@ from typing import Any, Mapping, Sequence
 
 from workbench.bench import compare
 from workbench.bench.explain import reason, with_reason
+from workbench.bench.kinds import check_kinds
 from workbench.bench.results import Comparison, Run
 from workbench.errors import Mistake
 from workbench.hardware import Cpu, Gpu
@@ -125,11 +126,12 @@ def read(folder: Path) -> Record | None:
     try:
         content = json.loads(file.read_text("utf-8"))
         known = {field.name: content[field.name] for field in dataclasses.fields(Record)}
+        check_kinds(known)
         known["runs"] = [Run(**run) for run in known["runs"] if not run["failed"]]
         return Record(**known)
     except FileNotFoundError:
         return None
-    except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
+    except (OSError, ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
         raise Mistake(
             f"--out={folder}: its {RECORD} cannot be read ({type(error).__name__}: {error}): "
             f"name a new folder"

@@ -119,7 +119,7 @@ def check_together(given: dict[str, Any]) -> None:
             f"--preset={given['preset']} and --{own}={given[own]} exclude each other: a preset has "
             f"its own model and data; leave out one of the two"
         )
-    if "batch_sizes" in given and "batch_size" in given:
+    if given.get("batch_sizes", "off") != "off" and "batch_size" in given:
         raise Mistake(
             "--batch_size has no effect with --batch_sizes, which lists all of them: leave out "
             "one of the two"
@@ -129,5 +129,10 @@ def check_together(given: dict[str, Any]) -> None:
         raise Mistake(
             f"--seed={seed}: each of {repeats} repeats has the next seed, and {LAST_SEED} is the "
             f"last there is: give at most {LAST_SEED - repeats + 1}"
+        )
+    if given.get("weights") == "imagenet" and not own:
+        raise Mistake(
+            f"--weights=imagenet has no effect with --preset={given.get('preset', Settings.preset)}"
+            f", which has its own models: name one of keras.applications by --model"
         )
     check_train(given)

@@ -43,7 +43,8 @@ def setup(bench: dict[str, Any]) -> str:
     """Return how it was run: ``batch 128; 5 epochs; 5 runs of each``."""
     settings = bench["settings"]
     batches = ", ".join(map(str, unique(bench["runs"], "batch_size")))
-    return f"batch {batches}; {settings['epochs']} epochs; {settings['repeats']} runs of each"
+    epochs, repeats = _counted(settings["epochs"], "epoch"), _counted(settings["repeats"], "run")
+    return f"batch {batches}; {epochs}; {repeats} of each"
 
 
 def hardware(bench: dict[str, Any]) -> str:
@@ -156,6 +157,8 @@ def notes(bench: dict[str, Any]) -> list[str]:
     found = []
     if not bench["complete"]:
         found.append("incomplete: the same command with this --out goes on")
+    if bench["settings"]["epochs"] == 1:
+        found.append("with one epoch the speed holds the building of the graph: give --epochs=2")
     results = [Result(**each) for each in bench["results"]]
     found += [
         f"{each.model}, {each.arm}, batch {each.batch_size}: {each.failed}"
@@ -210,6 +213,10 @@ def _place(row: Any, places: Sequence[str]) -> list[str]:
 
 def _or_unknown(value: Any, words: Callable[[Any], str]) -> str:
     return UNKNOWN if value is None else words(value)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _seconds(value: float) -> str:
