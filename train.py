@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
-import signal
 import sys
 import time
 from typing import Any
@@ -23,22 +22,16 @@ from workbench.manual import HELP_ENDING, HELP_HEADING
 from workbench.settings import Settings, check_together, unused_flags_warning
 from workbench.verdicts import Failure, failures_named
 
-# Until a run exists there is nothing to save: Ctrl-C ends the program without Python's traceback.
-if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+# Until a run exists there is nothing to save.
+command.end_quietly_on_interrupt()
 environment.set_defaults()
 
-FAILURE_STATUS = 1
 STARTED = time.perf_counter()
 
 
 def main() -> int:
     """Read the command line and train; return the exit status."""
-    try:
-        return command.run(train, Settings, HELP_HEADING, HELP_ENDING, check_together)
-    except Failure as failure:
-        print(f"failed: {failure}", file=sys.stderr)
-        return FAILURE_STATUS
+    return command.run(train, Settings, HELP_HEADING, HELP_ENDING, check_together)
 
 
 def train(**given: Any) -> int:

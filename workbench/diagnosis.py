@@ -9,10 +9,10 @@ from typing import Any, Callable, Iterator
 import numpy as np
 import tensorflow as tf
 
-from workbench.layers import all_layers
+from workbench import float16
+from workbench.layers import all_layers, watched
 from workbench.step import TrainingStep
 
-FLOAT16_MAX = 65504.0
 # A gradient beyond float16 at scale 1 is a common number at this one, and few become 0.
 TINY_SCALE = 2.0**-13
 # A machine that swaps would look for a fitting batch for ever.
@@ -94,7 +94,7 @@ def _in_layers(step: TrainingStep, images: np.ndarray) -> Finding:
         f"reaches {np.abs(images).max(initial=0):.3g}"
     )
     # A logarithm of 0 + 1e-8 is infinite in float16 too, but no large number in float32.
-    overflows = in_float32 is None or in_float32 > FLOAT16_MAX
+    overflows = in_float32 is None or in_float32 > float16.LARGEST
     if layer.compute_dtype == "float16" and np.isinf(values).any() and overflows:
         return "float16_overflow", evidence
     return "layer_not_finite", evidence
@@ -204,29 +204,20 @@ def _watched(model: tf.keras.Model) -> Iterator[list[Any]]:
     far it would reach in float32.
     """
     found: list[Any] = []
-    layers = [layer for layer in all_layers(model) if layer is not model]
 
-    def watch(layer: tf.keras.layers.Layer) -> None:
-        call = layer.call
+    def look(layer: tf.keras.layers.Layer, call: Any, arguments: Any, named: Any) -> Any:
+        outputs = call(*arguments, **named)
+        for output in tf.nest.flatten(outputs):
+            values = np.asarray(output.numpy(), np.float32)
+            if first_not_finite(values) is not None:
+                found.extend([layer, values, _reach(layer, call, arguments, named)])
+                raise _Found
+        return outputs
 
-        def watched(*arguments: Any, **named: Any) -> Any:
-            outputs = call(*arguments, **named)
-            for output in tf.nest.flatten(outputs):
-                values = np.asarray(output.numpy(), np.float32)
-                if first_not_finite(values) is not None:
-                    found.extend([layer, values, _reach(layer, call, arguments, named)])
-                    raise _Found
-            return outputs
-
-        layer.call = watched
-
-    for layer in layers:
-        watch(layer)
     # Layers inside a tf.function of the user's show their values only when it runs eagerly.
     tf.config.run_functions_eagerly(True)
     try:
-        yield found
+        with watched([layer for layer in all_layers(model) if layer is not model], look):
+            yield found
     finally:
         tf.config.run_functions_eagerly(False)
-        for layer in layers:
-            del layer.call

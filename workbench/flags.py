@@ -142,6 +142,19 @@ def word_or(word: str, kind: Kind) -> Kind:
     return Kind(placeholder, f"{word!r} or {kind.expects}", read, write=write)
 
 
+def several(kind: Kind, expects: str) -> Kind:
+    """Return the kind of values of ``kind`` separated by commas, as a tuple."""
+
+    def read(values: str) -> tuple[Any, ...]:
+        return tuple(kind.read(value) for value in values.split(","))
+
+    def write(values: tuple[Any, ...]) -> str:
+        return ",".join(map(kind.write, values))
+
+    letter = kind.placeholder
+    return Kind(f"{letter},{letter},...", expects, read, write=write)
+
+
 def text(placeholder: str, expects: str) -> Kind:
     """Return the kind of any text but the empty one, in valid UTF-8: names of files and such."""
 

@@ -60,6 +60,14 @@ def check_can_be_made(folder: Path) -> None:
         raise Mistake(f"--out={folder}: {_refusal(ancestor)}: name another folder")
 
 
+def names_in(folder: Path) -> set[str]:
+    """Return the names of what is in ``folder``. Raises ``Mistake`` where it cannot be read."""
+    try:
+        return {entry.name for entry in folder.iterdir()}
+    except OSError as error:
+        raise _unusable(folder, error) from error
+
+
 def check_no_pattern(folder: Path) -> None:
     """Raise ``Mistake`` where TensorFlow would take the path ``folder`` for a pattern."""
     if re.search(r"[*?\[\]\\]", str(folder)):

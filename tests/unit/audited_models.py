@@ -144,6 +144,14 @@ def mixes_types():
     return _model(layers.Dense(16), AddsFloat32())
 
 
+def not_a_number():
+    return _model(
+        layers.Dense(16, "relu", name="first"),
+        layers.Lambda(lambda x: tf.math.log(x - 100.0), name="root"),
+        layers.ReLU(name="behind"),
+    )
+
+
 def huge(mended=None):
     first = layers.Dense(16, "relu", name="first", kernel_initializer="ones")
     return _model(

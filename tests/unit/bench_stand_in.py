@@ -82,6 +82,11 @@ def _refused(out):
     return 2
 
 
+def _early(out):
+    print("failed: before anything was known", file=sys.stderr)
+    return 1
+
+
 def _fails(out):
     _write(out / "summary.json", {"stopped_because": "not_finite"})
     print("warning: not of this failure\nfailed: the loss is not finite", file=sys.stderr)
@@ -117,11 +122,13 @@ def _killed(out):
 
 def _hangs(out):
     (out / "process").write_text(str(os.getpid()))
+    # Until it is killed; not for ever, should nobody do that.
     time.sleep(60)
 
 
 FAILURES = {
     "refused": _refused,
+    "early": _early,
     "fails": _fails,
     "crashes": _crashes,
     "out_of_memory": _out_of_memory,
@@ -145,8 +152,8 @@ def _train(arguments):
     out = Path(given["out"])
     fails = json.loads(os.environ["STAND_IN_FAILS"])
     failure = fails.get(f"{policy}-b{batch}", fails.get(policy))
-    if failure == "refused":
-        return _refused(out)
+    if failure in ("refused", "early"):
+        return FAILURES[failure](out)
     (out / "checkpoints").mkdir(parents=True)
     (out / "model").mkdir()
     print("warning: seen by train", file=sys.stderr, flush=True)

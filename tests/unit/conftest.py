@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -54,6 +55,14 @@ def run_train(*arguments, datasets, cwd=None, **more):
         timeout=300,
         check=False,
     )
+
+
+def wait_until(condition, seconds, what):
+    """Wait until ``condition`` is true; fail with ``what`` after ``seconds``."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
+        time.sleep(0.01)  # between two looks at the condition
 
 
 def read_json(file):

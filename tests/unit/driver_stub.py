@@ -7,8 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "tests" / "nvml-stub"
 
@@ -36,9 +34,8 @@ CARDS = {
 }
 
 
-@pytest.fixture(scope="session")
-def stub(tmp_path_factory):
-    """The folder with ``nvml/`` and ``cuda/``, one for each library."""
+def build(tmp_path_factory):
+    """Return the folder with ``nvml/`` and ``cuda/``; the image has it already."""
     if (SOURCES / "nvml").is_dir():
         return SOURCES
     built = tmp_path_factory.mktemp("nvml-stub")
@@ -48,14 +45,19 @@ def stub(tmp_path_factory):
     return built
 
 
-def run_doctor(*arguments, libraries=(), **environment):
-    """Run the command with these folders of libraries alone, and variables."""
+def run_doctor(*arguments, libraries=(), cwd=None, before=None, **environment):
+    """Run the command with these folders of libraries alone, and variables.
+
+    ``before`` is called in the process, in ``cwd``, before the command begins.
+    """
     names = {name: value for name, value in os.environ.items() if not name.startswith("STUB_")}
     names.pop("CUDA_VISIBLE_DEVICES", None)
     paths = os.pathsep.join(map(str, libraries))
     return subprocess.run(
         [sys.executable, "-m", "workbench.doctor", *arguments],
         env={**names, "PYTHONPATH": str(ROOT), "LD_LIBRARY_PATH": paths, **environment},
+        cwd=cwd,
+        preexec_fn=before,
         capture_output=True,
         text=True,
         timeout=120,

@@ -153,6 +153,13 @@ def test_the_layers_that_give_too_much_and_those_that_take_it_are_named():
     assert not audit("huge_mended", dataset()).failed
 
 
+def test_what_is_not_finite_is_told_once_where_it_begins():
+    result = audit("not_a_number", dataset())
+    assert [each for each in shown(result) if each[0] == "not_finite_in_float32"] == [
+        ("not_finite_in_float32", "error", "root")
+    ]
+
+
 def run_audit(*arguments, cwd, datasets):
     return subprocess.run(
         [sys.executable, "-m", "workbench.audit", *arguments],

@@ -7,12 +7,12 @@ import json
 import os
 import signal
 import subprocess
-import time
 
 import bench_stand_in as stand_in
 import pytest
 from bench_stand_in import run_bench
 
+from conftest import wait_until
 from workbench import run_folder
 from workbench.bench import folder, record
 from workbench.bench.results import Run
@@ -338,17 +338,11 @@ def stopped_in_its_second_run(out, number):
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     mark = out / "runs" / HANGING / "process"
-    deadline = time.monotonic() + 30
-    while not (mark.is_file() and mark.read_text()):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_until(lambda: mark.is_file() and mark.read_text(), 30, "the second run hangs")
     hanging = int(mark.read_text())
     process.send_signal(number)
     stdout, stderr = process.communicate(timeout=30)
-    deadline = time.monotonic() + 5
-    while stand_in.lives(hanging):
-        assert time.monotonic() < deadline, "the run outlives its benchmark"
-        time.sleep(0.02)
+    wait_until(lambda: not stand_in.lives(hanging), 5, "the run ends with its benchmark")
     return process.returncode, stdout, stderr
 
 
@@ -405,10 +399,7 @@ def test_stopped_in_its_first_run_it_leaves_nothing(tmp_path):
         text=True,
     )
     mark = out / "runs" / "mlp-float32-b128-s0" / "process"
-    deadline = time.monotonic() + 30
-    while not mark.is_file():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_until(mark.is_file, 30, "the first run hangs")
     process.terminate()
     assert process.communicate(timeout=30) == ("", "")
     assert process.returncode == 143

@@ -17,7 +17,7 @@ import pytest
 import tensorflow as tf
 from bench_stand_in import run_bench
 
-from conftest import ROOT
+from conftest import ROOT, wait_until
 from workbench import flags
 from workbench.bench import child, figures_of_run, presets, probe
 from workbench.bench.arms import (
@@ -487,9 +487,12 @@ def test_end_ends_the_run_with_what_it_has_started_and_no_other_begins(monkeypat
     log = tmp_path / "log"
 
     def end():
-        while not (log.is_file() and log.read_text().endswith("\n")):
-            time.sleep(0.01)
-        runs.end()
+        try:
+            wait_until(
+                lambda: log.is_file() and log.read_text().endswith("\n"), 30, "it has started"
+            )
+        finally:
+            runs.end()
 
     thread = threading.Thread(target=end)
     thread.start()
@@ -497,10 +500,7 @@ def test_end_ends_the_run_with_what_it_has_started_and_no_other_begins(monkeypat
         runs.run({}, log)
     thread.join()
     grandchild = int(log.read_text())
-    deadline = time.monotonic() + 5
-    while stand_in.lives(grandchild):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until(lambda: not stand_in.lives(grandchild), 5, "what it has started ends too")
     with pytest.raises(child.Stopped):
         runs.run({}, log)
 
@@ -680,6 +680,14 @@ def test_a_crash_is_told_by_its_error_and_its_log(out):
     words = "ended with status 1 (RuntimeError: planted): see mlp-float32-b128-s0.log"
     assert result.stderr.splitlines()[-1] == f"failed: 1 of 2 runs failed, the first one: {words}"
     assert (out / "runs" / "mlp-float32-b128-s0.log").is_file()
+
+
+def test_where_no_run_tells_the_hardware_the_benchmark_is_not_complete(out):
+    result = run_bench(f"--out={out}", "--repeats=2", fails={"float32": "early"})
+    assert result.returncode == 1
+    found = stand_in.content(out)
+    assert (found["complete"], [each["arm"] for each in found["runs"]]) == (False, ["float32"] * 2)
+    assert "note: incomplete: the same command with this --out goes on" in result.stdout
 
 
 def test_what_train_refuses_at_once_is_one_line_and_leaves_nothing(tmp_path):

@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import os
+import socket
+import threading
 import time
 
 import pytest
-from driver_stub import CARDS, run_doctor, stub  # noqa: F401 (a fixture)
+from driver_stub import CARDS, build, run_doctor
 
-from workbench.doctor import cards, cuda, deep, machine_checks
+from workbench.doctor import cards, cuda, cuda_libraries, deep, machine_checks
+from workbench.doctor import machine as machine_facts
 from workbench.doctor.cards import Card, Cards, Process
 from workbench.doctor.cuda import CudaInit
 from workbench.doctor.machine import Folder, Machine
 from workbench.doctor.rules import MACHINE
 from workbench.hardware import Cpu, Gpu
 from workbench.policy import recommended_policy
+
+
+@pytest.fixture(scope="session")
+def stub(tmp_path_factory):
+    """The folder with ``nvml/`` and ``cuda/``, one for each library."""
+    return build(tmp_path_factory)
+
+
+@pytest.fixture
+def doctor(stub):
+    """The command, with a driver that the variables STUB_… play."""
+    return functools.partial(run_doctor, libraries=(stub / "nvml", stub / "cuda"))
+
 
 GIB = 2**30
 T4 = Gpu("Tesla T4", (7, 5), 15 * GIB)
@@ -330,9 +348,9 @@ def test_driver_version(text, numbers):
 
 
 @pytest.mark.parametrize("name", CARDS)
-def test_policy_of_each_card(stub, name):  # noqa: F811
+def test_policy_of_each_card(doctor, name):
     described, policy, tensor_cores = CARDS[name]
-    result = run_doctor("--json", libraries=[stub / "nvml", stub / "cuda"], STUB_GPUS=described)
+    result = doctor("--json", STUB_GPUS=described)
     said = json.loads(result.stdout)
     (gpu,) = said["gpus"]
     model, capability, total, used = described.split(",")
@@ -367,16 +385,15 @@ def test_policy_of_each_card(stub, name):  # noqa: F811
         ),
     ],
 )
-def test_what_is_wrong_ends_with_1(stub, variables, rule):  # noqa: F811
-    result = run_doctor("--json", libraries=[stub / "nvml", stub / "cuda"], **variables)
+def test_what_is_wrong_ends_with_1(doctor, variables, rule):
+    result = doctor("--json", **variables)
     assert rule in [each["id"] for each in json.loads(result.stdout)["findings"]]
     assert result.returncode == 1
 
 
-def test_one_of_two_cards_is_lost(stub):  # noqa: F811
-    result = run_doctor(
+def test_one_of_two_cards_is_lost(doctor):
+    result = doctor(
         "--json",
-        libraries=[stub / "nvml", stub / "cuda"],
         STUB_GPUS="Tesla T4,7.5,15109,0;Tesla V100-SXM2-16GB,7.0,16160,0",
         STUB_FAIL="nvmlDeviceGetCudaComputeCapability@1=15",
     )
@@ -386,10 +403,9 @@ def test_one_of_two_cards_is_lost(stub):  # noqa: F811
     assert result.returncode == 1
 
 
-def test_the_weaker_of_two_cards_decides(stub):  # noqa: F811
-    result = run_doctor(
+def test_the_weaker_of_two_cards_decides(doctor):
+    result = doctor(
         "--json",
-        libraries=[stub / "nvml", stub / "cuda"],
         STUB_GPUS="Tesla T4,7.5,15109,0;Tesla P100-PCIE-16GB,6.0,16280,0",
     )
     said = json.loads(result.stdout)
@@ -397,10 +413,9 @@ def test_the_weaker_of_two_cards_decides(stub):  # noqa: F811
     assert "Tesla P100-PCIE-16GB" in said["reason"]
 
 
-def test_mig_instances_stand_for_their_card(stub):  # noqa: F811
-    result = run_doctor(
+def test_mig_instances_stand_for_their_card(doctor):
+    result = doctor(
         "--json",
-        libraries=[stub / "nvml", stub / "cuda"],
         STUB_GPUS="NVIDIA A100-SXM4-40GB,8.0,40536,0",
         STUB_MIG="0",
         STUB_MIG_DEVICES="2",
@@ -412,9 +427,8 @@ def test_mig_instances_stand_for_their_card(stub):  # noqa: F811
 
 
 @pytest.mark.parametrize("lacks", ["", "nvmlDeviceGetComputeRunningProcesses_v3"])
-def test_who_uses_a_card(stub, lacks):  # noqa: F811
-    result = run_doctor(
-        libraries=[stub / "nvml", stub / "cuda"],
+def test_who_uses_a_card(doctor, lacks):
+    result = doctor(
         STUB_GPUS="Tesla T4,7.5,15360,6400",
         STUB_PROCESSES="0:77:6144:/usr/bin/python3;0:78:128:Xorg",
         STUB_LACKS=lacks,
@@ -425,10 +439,9 @@ def test_who_uses_a_card(stub, lacks):  # noqa: F811
     )
 
 
-def test_a_driver_that_knows_only_the_first_calls(stub):  # noqa: F811
-    result = run_doctor(
+def test_a_driver_that_knows_only_the_first_calls(doctor):
+    result = doctor(
         "--json",
-        libraries=[stub / "nvml", stub / "cuda"],
         STUB_GPUS="Tesla T4,7.5,15109,0",
         STUB_LACKS="nvmlDeviceGetComputeRunningProcesses_v3;nvmlDeviceGetComputeRunningProcesses_v2"
         ";nvmlDeviceGetMigMode;nvmlDeviceGetComputeMode;nvmlDeviceGetMemoryInfo",
@@ -448,7 +461,7 @@ def test_a_driver_that_knows_only_the_first_calls(stub):  # noqa: F811
         ("hang", None, "cuInit has not returned in 0.5 s"),
     ],
 )
-def test_cuinit(stub, monkeypatch, said, status, problem):  # noqa: F811
+def test_cuinit(stub, monkeypatch, said, status, problem):
     monkeypatch.setenv("LD_LIBRARY_PATH", str(stub / "cuda"))
     monkeypatch.setenv("STUB_CUINIT", said)
     result = cuda.init(time_limit_s=0.5 if said == "hang" else 15)
@@ -471,6 +484,69 @@ def test_policy_is_that_of_the_trainer():
     assert machine_checks.findings(facts)[0].id == "machine_no_gpu"
 
 
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may look into every folder")
+def test_a_folder_that_may_not_be_looked_into(tmp_path):
+    (tmp_path / "closed").mkdir(mode=0)
+    found = machine_facts.folder(str(tmp_path / "closed" / "cache"))
+    assert (found.there, found.writable) == (False, False)
+    result = run_doctor("--json", CUDA_CACHE_PATH=str(tmp_path / "closed" / "cache"))
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_a_folder_that_is_not_there_is_told_by_the_one_above(tmp_path):
+    found = machine_facts.folder(str(tmp_path / "new" / "cache"))
+    assert (found.there, found.writable) == (False, True)
+    assert found.free == machine_facts.folder(str(tmp_path)).free
+
+
+def test_a_working_directory_that_was_removed(tmp_path):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    result = run_doctor("--json", cwd=gone, before=gone.rmdir)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("greetings", "answer", "foreign"),
+    [
+        ((b"HTTP/",), b"HTTP/1.1 302 Found\r\n", False),
+        ((b"HTTP/", b"\x15\x03"), b"\x15\x03\x01\x00\x02\x02\x50", False),
+        ((b"SSH-",), b"SSH-2.0-OpenSSH_9.2\r\n", False),
+        ((b"SSH-",), b"220 mail\r\n", True),
+        ((b"HTTP/",), b"-ERR unknown command\r\n", True),
+        ((b"HTTP/",), b"", False),
+    ],
+)
+def test_who_listens_on_a_port(greetings, answer, foreign):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve():
+            connection, _ = server.accept()
+            with connection:
+                connection.sendall(answer)
+                connection.shutdown(socket.SHUT_WR)
+                connection.recv(64)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        assert machine_facts.is_foreign(server.getsockname()[1], greetings) is foreign
+        thread.join()
+
+
+def test_nobody_listens_on_a_port():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    assert machine_facts.is_foreign(port, (b"HTTP/",)) is False
+
+
+def test_libraries_are_found_by_the_path_and_missed_without(tmp_path):
+    for name in cuda_libraries.NEEDED:
+        (tmp_path / name).touch()
+    assert cuda_libraries.missing({"LD_LIBRARY_PATH": f"/nowhere:{tmp_path}"}) == ()
+    (tmp_path / "libcudnn.so.8").unlink()
+    assert cuda_libraries.missing({"LD_LIBRARY_PATH": str(tmp_path)}) == ("libcudnn.so.8",)
+
+
 def test_tensorflow_is_not_loaded():
     result = run_doctor("--json", PYTHONPROFILEIMPORTTIME="1")
     modules = [line.rpartition("|")[2].strip() for line in result.stderr.splitlines()]
@@ -489,6 +565,12 @@ def test_the_trial_by_tensorflow():
     assert all(each["right"] and 0 < each["warm_s"] < 60 for each in operations)
     assert said["trial"]["problem"] is None
     assert result.returncode == 0
+
+
+def test_the_trial_takes_nothing_from_the_working_directory(tmp_path):
+    (tmp_path / "tensorflow.py").write_text("raise SystemExit('not this one')")
+    result = run_doctor("--deep", "--json", cwd=tmp_path)
+    assert json.loads(result.stdout)["trial"]["problem"] is None
 
 
 def test_a_trial_that_hangs_is_ended():

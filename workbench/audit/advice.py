@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Sequence
 
-from workbench.audit.ranges import LARGEST, Ranges
+from workbench.audit.ranges import Ranges
 from workbench.audit.results import Advice, Finding, RangeRow
+from workbench.float16 import LARGEST
 
 # Other batches, and weights that grow, reach further than what was seen.
 ROOM = 8.0
@@ -46,6 +47,9 @@ def advise(
 def _of_activation(row: RangeRow, is_operation: bool) -> Finding | None:
     given = row.input_largest or 0.0
     reach = max(row.largest, given)
+    if not math.isfinite(reach):
+        # Told once, where it begins.
+        return None
     what = f"{'gives' if row.largest >= given else 'is given'} values up to {reach:.6g}"
     share = f"; {row.overflow:.2%} of what it gives is beyond 65504" if row.overflow else ""
     remedy = f"Give the layer {row.layer} dtype='float32'."
@@ -73,6 +77,8 @@ def _of_activation(row: RangeRow, is_operation: bool) -> Finding | None:
 
 
 def _lost(rows: Sequence[RangeRow]) -> list[Finding]:
+    # In the order of the calls: what is not finite makes all behind it so.
+    first = [row for row in rows if not math.isfinite(row.largest)][:1]
     return [
         Finding(
             "not_finite_in_float32",
@@ -82,8 +88,7 @@ def _lost(rows: Sequence[RangeRow]) -> list[Finding]:
             "No precision mends it: the model or the data is at fault.",
             "Look at the data for NaN, and at divisions and logarithms in the layer.",
         )
-        for row in rows
-        if not math.isfinite(row.largest)
+        for row in first
     ]
 
 

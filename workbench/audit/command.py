@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,19 +14,18 @@ from workbench.audit.names import check_name
 from workbench.audit.settings import OF_DATA, Settings, check_together
 from workbench.errors import Mistake, report_mistake
 from workbench.settings import Settings as Train
-from workbench.verdicts import Failure, disk_failure
+from workbench.verdicts import disk_failure
 
 RECORD, LOCK = "audit.json", ".lock"
-WRONG_STATUS = 1
 
 
 def main() -> int:
     """Read the command line and audit; return the exit status."""
-    # Nothing is written before the end: Ctrl-C needs no traceback.
-    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    command.end_quietly_on_interrupt()
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    return report_mistake(_main)
+    return report_mistake(
+        lambda: command.run(audit, Settings, HELP_HEADING, HELP_ENDING, check_together)
+    )
 
 
 def audit(**given: Any) -> int:
@@ -63,7 +61,7 @@ def audit(**given: Any) -> int:
     print("\n".join([*report.lines(result), "", f"files: {taken}"]))
     for warning in run_folder.lost_with_container_warning(taken):
         log.warn(warning)
-    return WRONG_STATUS if result.failed else 0
+    return command.FAILURE_STATUS if result.failed else 0
 
 
 def _choose(out: str | None) -> Path:
@@ -73,7 +71,7 @@ def _choose(out: str | None) -> Path:
     folder = run_folder.folder_path(out, "audit")
     run_folder.check_can_be_made(folder)
     if folder.is_dir():
-        names = {entry.name for entry in folder.iterdir()}
+        names = run_folder.names_in(folder)
         if names and RECORD not in names:
             raise Mistake(f"--out={folder} holds files that are no audit: name a new folder")
     return folder
@@ -88,11 +86,3 @@ def _train_settings(settings: Settings, given: dict[str, Any]) -> Train:
 
 def _command_line() -> str:
     return " ".join(map(shlex.quote, ["audit", *sys.argv[1:]]))
-
-
-def _main() -> int:
-    try:
-        return command.run(audit, Settings, HELP_HEADING, HELP_ENDING, check_together)
-    except Failure as failure:
-        print(f"failed: {failure}", file=sys.stderr)
-        return WRONG_STATUS

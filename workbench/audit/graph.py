@@ -8,8 +8,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.python.framework import op_def_registry
 
-from workbench.audit.watch import floating, watched
-from workbench.layers import all_layers
+from workbench.layers import all_layers, floating, watched
 
 HALF = tf.float16.as_datatype_enum
 # Operations that hand a value on: a small one stays small behind them.
@@ -115,7 +114,8 @@ def trace(model: tf.keras.Model, shape: tuple[int, ...]) -> Traced:
     """
     output_dtypes: dict[str, str] = {}
 
-    def note(layer: tf.keras.layers.Layer, _: object, given: object) -> object:
+    def note(layer: tf.keras.layers.Layer, call: Any, arguments: Any, named: Any) -> Any:
+        given = call(*arguments, **named)
         for tensor in floating(given)[:1]:
             output_dtypes[layer.name] = tensor.dtype.name
         return given

@@ -10,9 +10,8 @@ import tensorflow as tf
 
 from workbench.audit.graph import Graph, Traced, is_half, layer_of
 from workbench.audit.results import Finding
+from workbench.float16 import SMALLEST_NORMAL
 
-# The smallest normal number of float16; half of the smallest of all, 2^-24, rounds to 0.
-SMALLEST_NORMAL = 2.0**-14
 # Operations that a small constant is to keep away from 0, with the input where it stands.
 NEED_MORE_THAN_ZERO = {
     "RealDiv": 1,

@@ -99,7 +99,7 @@ def _types(weighted: list[tf.keras.layers.Layer], output: str) -> Iterator[Findi
                 "warning",
                 layer.name,
                 f"{type(layer).__name__} computes in float64",
-                "It is up to 32 times slower than float32 on most GPUs, and has no Tensor Cores.",
+                "Most GPUs compute it many times slower than float32.",
                 "Leave its dtype out, or give dtype='float32'.",
             )
         elif mixed and compute == "float32" and isinstance(layer, HEAVY) and layer.name != output:

@@ -9,18 +9,17 @@ from matplotlib.figure import Figure
 
 from workbench import figures, page
 from workbench.audit import report
-from workbench.audit.ranges import LARGEST
 from workbench.audit.report import Audit
 from workbench.audit.results import RangeRow
+from workbench.float16 import LARGEST, SMALLEST, SMALLEST_NORMAL
 
 PAGE = "audit.html"
 WIDTH, ROW_HEIGHT, FRAME_HEIGHT = 9.0, 0.24, 1.3
 # More rows than this are no picture: those that reach furthest to either side are drawn.
 DRAWN_ROWS = 60
-# The smallest number, the smallest normal number and the largest of float16; those of bfloat16
-# (as of float32) lie far outside, at 2^-126 and 3.4e38.
-HALF_SMALLEST, HALF_NORMAL = 2.0**-24, 2.0**-14
+# Those of bfloat16, as of float32, lie far outside of float16's.
 BFLOAT16_NORMAL = 2.0**-126
+BFLOAT16_LARGEST = 3e38
 
 KINDS = {
     "activation": "What the layers give",
@@ -103,14 +102,14 @@ def _drawing(title: str, rows: Sequence[RangeRow]) -> Callable[[Figure], None]:
         axes.set_title(title)
         axes.set_xscale("log", base=2)
         # What float16 holds in full, and with ever fewer bits.
-        axes.axvspan(HALF_NORMAL, LARGEST, color=figures.GREEN, alpha=0.12, lw=0)
-        axes.axvspan(HALF_SMALLEST, HALF_NORMAL, color=figures.ORANGE, alpha=0.15, lw=0)
-        for limit, name in ((HALF_SMALLEST, "2⁻²⁴"), (HALF_NORMAL, "2⁻¹⁴"), (LARGEST, "65504")):
+        axes.axvspan(SMALLEST_NORMAL, LARGEST, color=figures.GREEN, alpha=0.12, lw=0)
+        axes.axvspan(SMALLEST, SMALLEST_NORMAL, color=figures.ORANGE, alpha=0.15, lw=0)
+        for limit, name in ((SMALLEST, "2⁻²⁴"), (SMALLEST_NORMAL, "2⁻¹⁴"), (LARGEST, "65504")):
             axes.axvline(limit, color=figures.GREY, lw=1)
             axes.annotate(name, (limit, 1), xycoords=("data", "axes fraction"), ha="center",
                           va="bottom", fontsize=8)  # fmt: skip
         for number, row in enumerate(rows):
-            largest = min(row.largest, 3e38)
+            largest = min(row.largest, BFLOAT16_LARGEST)
             smallest = max(row.smallest, BFLOAT16_NORMAL)
             outside = row.largest > LARGEST
             colour = figures.RED if outside else figures.BLUE
@@ -119,7 +118,7 @@ def _drawing(title: str, rows: Sequence[RangeRow]) -> Callable[[Figure], None]:
         axes.set_yticks(range(len(rows)))
         axes.set_yticklabels([row.name for row in rows], fontsize=8)
         axes.set_ylim(len(rows) - 0.4, -0.6)
-        lowest = min(HALF_SMALLEST / 4, *(max(row.smallest, 2.0**-60) for row in rows))
+        lowest = min(SMALLEST / 4, *(max(row.smallest, 2.0**-60) for row in rows))
         highest = max(LARGEST * 4, *(min(row.largest, 2.0**60) for row in rows))
         axes.set_xlim(lowest, highest)
         axes.set_xlabel(

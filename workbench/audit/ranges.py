@@ -8,13 +8,13 @@ from typing import Any, Iterator, NamedTuple
 import tensorflow as tf
 
 from workbench.audit.results import RangeRow
-from workbench.audit.watch import floating, watched
+from workbench.float16 import LARGEST, SMALLEST
+from workbench.layers import floating, watched
 from workbench.objective import Objective
 from workbench.step import penalty
 
-LARGEST = 65504.0
-# Half of float16's smallest number, 2^-24: what is below rounds to 0 (IEEE 754, to even).
-VANISHES = 2.0**-25
+# What is at most half of float16's smallest number rounds to 0 (IEEE 754, to even).
+VANISHES = SMALLEST / 2
 
 
 class _Seen:
@@ -114,7 +114,8 @@ def _gradients(
 ) -> tuple[tf.Tensor, list[tuple[str, tf.Tensor]], list[Any]]:
     outputs: list[tuple[str, tf.Tensor]] = []
 
-    def note(layer: tf.keras.layers.Layer, inputs: Any, given: Any) -> Any:
+    def note(layer: tf.keras.layers.Layer, call: Any, inputs: Any, named: Any) -> Any:
+        given = call(*inputs, **named)
         activation = _of(seen, layer.name, "activation")
         for tensor in floating(inputs):
             # In float16 a layer's inputs are cast first: what is too large is lost there.

@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 from workbench.errors import Mistake
-from workbench.flags import Kind, flag, like, text, whole, word_or
+from workbench.flags import flag, like, several, text, whole, word_or
 from workbench.settings import Settings as Train
 from workbench.settings import check_together as check_train
 
@@ -17,17 +17,7 @@ OF_DATA = (
 )
 
 
-def _shape() -> Kind:
-    """Return the kind of shapes of an example, as 32,32,3."""
-    expects = "the sizes of an example without the batch, as 32,32,3"
-
-    def read(sizes: str) -> tuple[int, ...]:
-        return tuple(whole(1, 10**6).read(size) for size in sizes.split(","))
-
-    def write(sizes: tuple[int, ...]) -> str:
-        return ",".join(map(str, sizes))
-
-    return Kind("N,N,...", expects, read, write=write)
+SHAPE = several(whole(1, 10**6), "the sizes of an example without the batch, as 32,32,3")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,7 +42,7 @@ class Settings:
         shown_default="none: the graph alone is looked at",
     )
     input_shape: str | tuple[int, ...] = flag(
-        word_or("auto", _shape()),
+        word_or("auto", SHAPE),
         "auto",
         group="What is looked at",
         help="The shape of an example where there is no data. auto: what the model itself "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,19 +18,18 @@ from workbench.bench.schedule import does_not_fit
 from workbench.bench.settings import Settings, check_together
 from workbench.errors import Mistake, report_mistake
 from workbench.stop import StopRequest, exit_status
-from workbench.verdicts import Failure, disk_failure
+from workbench.verdicts import disk_failure
 
-FAILURE_STATUS = 1
 # Values of CUDA_VISIBLE_DEVICES that leave no GPU.
 HIDDEN = ("", "-1")
 
 
 def main() -> int:
     """Read the command line and measure; return the exit status."""
-    # Until a run is finished there is nothing to keep: Ctrl-C needs no traceback.
-    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-    return report_mistake(_main)
+    command.end_quietly_on_interrupt()
+    return report_mistake(
+        lambda: command.run(bench, Settings, HELP_HEADING, HELP_ENDING, check_together)
+    )
 
 
 def bench(**given: Any) -> int:
@@ -81,7 +79,7 @@ def bench(**given: Any) -> int:
     stopped_by = stop.last_word()
     if stopped_by:
         return exit_status(stopped_by)
-    return FAILURE_STATUS if _found_wanting(now, settings) else 0
+    return command.FAILURE_STATUS if _found_wanting(now, settings) else 0
 
 
 def _measured(measurement: Measurement) -> bool:
@@ -91,7 +89,8 @@ def _measured(measurement: Measurement) -> bool:
         measurement.explain()
     except Stopped:
         return False
-    return True
+    # Where no run told what the hardware is, the other arms have not been tried.
+    return bool(measurement.record.hardware)
 
 
 def _report(now: record.Record, path: Path, complete: bool) -> None:
@@ -118,24 +117,14 @@ def _found_wanting(now: record.Record, settings: Settings) -> bool:
         and not (sweep and does_not_fit(run) and run.batch_size > settings.batch_sizes[0])
     ]
     if failed:
-        _fail(f"{len(failed)} of {len(now.runs)} runs failed, the first one: {failed[0].failed}")
+        command.tell_failure(
+            f"{len(failed)} of {len(now.runs)} runs failed, the first one: {failed[0].failed}"
+        )
     if settings.min_speedup == "off":
         return bool(failed)
     result = gate(now.comparisons(), settings.min_speedup)
     if result.met:
         log.info(result.line)
     else:
-        _fail(result.line)
+        command.tell_failure(result.line)
     return bool(failed) or not result.met
-
-
-def _fail(text: str) -> None:
-    print(f"failed: {text}", file=sys.stderr)
-
-
-def _main() -> int:
-    try:
-        return command.run(bench, Settings, HELP_HEADING, HELP_ENDING, check_together)
-    except Failure as failure:
-        _fail(str(failure))
-        return FAILURE_STATUS

@@ -57,12 +57,7 @@ def choose(out: str | None) -> Path:
     run_folder.check_no_pattern(folder)
     run_folder.check_can_be_made(folder)
     if folder.is_dir():
-        try:
-            names = {entry.name for entry in folder.iterdir()}
-        except OSError as error:
-            raise Mistake(
-                f"--out={folder} cannot be used ({error.strerror}): name another folder"
-            ) from error
+        names = run_folder.names_in(folder)
         if RECORD not in names and not names <= OURS:
             raise Mistake(f"--out={folder} holds files that are no benchmark: name a new folder")
         read(folder)

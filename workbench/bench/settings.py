@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 from workbench.errors import Mistake
-from workbench.flags import Kind, choice, flag, like, real, whole, word_or
+from workbench.flags import Kind, choice, flag, like, real, several, whole, word_or
 from workbench.settings import Settings as Train
 from workbench.settings import check_together as check_train
 
@@ -23,18 +23,16 @@ LAST_SEED = 2**32 - 1
 
 def _batch_sizes() -> Kind:
     """Return the kind of batch sizes that grow, separated by commas, as a tuple."""
+    expects = "batch sizes from 1 to 1000000, each larger than the one before, as 64,128,256"
+    sizes = several(BATCH_SIZE, expects)
 
-    def read(sizes: str) -> tuple[int, ...]:
-        numbers = tuple(BATCH_SIZE.read(size) for size in sizes.split(","))
+    def read(text: str) -> tuple[int, ...]:
+        numbers = sizes.read(text)
         if list(numbers) != sorted(set(numbers)):
-            raise ValueError(sizes)
+            raise ValueError(text)
         return numbers
 
-    def write(sizes: tuple[int, ...]) -> str:
-        return ",".join(map(str, sizes))
-
-    expects = "batch sizes from 1 to 1000000, each larger than the one before, as 64,128,256"
-    return Kind("N,N,...", expects, read, write=write)
+    return dataclasses.replace(sizes, read=read)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 from typing import Any, Protocol, Sequence
 
 from workbench import command, log
@@ -12,8 +11,6 @@ from workbench.doctor.findings import Finding
 from workbench.doctor.manual import HELP_ENDING, HELP_HEADING
 from workbench.doctor.settings import Settings, check_together
 from workbench.errors import one_line, report_mistake
-
-WRONG_STATUS = 1
 
 
 class Report(Protocol):
@@ -28,9 +25,7 @@ class Report(Protocol):
 
 def main() -> int:
     """Read the command line and look; return the exit status."""
-    # Ctrl-C needs no traceback: there is nothing to keep.
-    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    command.end_quietly_on_interrupt()
     return report_mistake(
         lambda: command.run(doctor, Settings, HELP_HEADING, HELP_ENDING, check_together)
     )
@@ -48,7 +43,7 @@ def doctor(**given: Any) -> int:
         print(json.dumps(report.as_json(), indent=2))
     else:
         log.info("\n".join([*map(one_line, report.lines), *_shown(report.findings)]))
-    return WRONG_STATUS if any(each.level == "error" for each in report.findings) else 0
+    return command.FAILURE_STATUS if any(each.level == "error" for each in report.findings) else 0
 
 
 def _report(settings: Settings) -> Report:

@@ -79,7 +79,10 @@ class Trial(NamedTuple):
 
 
 def trial(policy: str, time_limit_s: float = TIME_LIMIT_S) -> Trial:
-    """Have TensorFlow compute in float32 and in the type of ``policy``. Never raises."""
+    """Have TensorFlow compute in float32 and in the type of ``policy``.
+
+    Whatever goes wrong in it stands in the result.
+    """
     environ = {
         **os.environ,
         "TF_CPP_MIN_LOG_LEVEL": os.environ.get("TF_CPP_MIN_LOG_LEVEL", "3"),
@@ -89,6 +92,8 @@ def trial(policy: str, time_limit_s: float = TIME_LIMIT_S) -> Trial:
         child = subprocess.run(
             [sys.executable, "-m", "workbench.doctor.deep_child", policy],
             env=environ,
+            # Python imports from the working directory first, and anything may lie there.
+            cwd=os.sep,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             # Its own words are shown where they are asked for.

@@ -15,16 +15,17 @@ from workbench import hardware
 from workbench.doctor import cards, cuda, cuda_libraries
 from workbench.hardware import Cpu
 from workbench.memory import available_memory
+from workbench.run_folder import DOCKER_MARK, RUNS
 
-WORKSPACE = Path("/workspace")
+WORKSPACE = RUNS.parent
 BASE_FACTS = Path("/opt/workbench/base.json")
 SHARED_MEMORY = Path("/dev/shm")
 DRIVER_VERSION = Path("/proc/driver/nvidia/version")
 # The driver's default where CUDA_CACHE_PATH is not set (CUDA C++ Programming Guide, CUDA
 # Environment Variables).
 DEFAULT_CACHE = "~/.nv/ComputeCache"
-# What each of our services says first on its port, or answers to a request for its page.
-PORTS = {8888: b"HTTP/", 2222: b"SSH-", 6006: b"HTTP/"}
+# How each of our services answers on its port: Jupyter with a certificate by an alert of TLS.
+PORTS = {8888: (b"HTTP/", b"\x15\x03"), 2222: (b"SSH-",), 6006: (b"HTTP/",)}
 PORT_PATIENCE_S = 0.3
 
 
@@ -78,8 +79,8 @@ def look(environ: Mapping[str, str]) -> Machine:
             memory=hardware.memory_bytes(),
             memory_left=available_memory(),
             shared_memory=_size(SHARED_MEMORY),
-            workspace=folder(WORKSPACE if WORKSPACE.exists() else Path.cwd()),
-            jit_cache=folder(Path(environ.get("CUDA_CACHE_PATH") or DEFAULT_CACHE).expanduser()),
+            workspace=folder(_work_folder()),
+            jit_cache=folder(environ.get("CUDA_CACHE_PATH") or os.path.expanduser(DEFAULT_CACHE)),
             foreign_ports=foreign.result(),
             device_files=tuple(sorted(str(file) for file in Path("/dev").glob("nvidia*"))),
             host_driver=DRIVER_VERSION.exists(),
@@ -87,25 +88,36 @@ def look(environ: Mapping[str, str]) -> Machine:
         )
 
 
-def folder(path: Path) -> Folder:
-    """Return what can be told of ``path``, or of the nearest folder above it that is there."""
-    there = path.is_dir()
-    nearest = path
-    while not nearest.exists() and nearest != nearest.parent:
-        nearest = nearest.parent
+def folder(path: str) -> Folder:
+    """Return what can be told of ``path``, or of the nearest folder above it that is there.
+
+    What this user may not look into counts as not there.
+    """
+    nearest = os.path.realpath(path)
+    there = os.path.isdir(nearest)
+    while not os.path.exists(nearest):
+        nearest = os.path.dirname(nearest)
     free = None
     with contextlib.suppress(OSError):
         free = shutil.disk_usage(nearest).free
     # Root may write all that is not mounted read-only; both are asked here.
     writable = os.access(nearest, os.W_OK | os.X_OK)
-    return Folder(str(path), there, writable, _kept(nearest), free)
+    return Folder(path, there, writable, _kept(Path(nearest)), free)
+
+
+def _work_folder() -> str:
+    """Return the image's folder for work; outside of the image the working directory."""
+    try:
+        return str(WORKSPACE) if WORKSPACE.exists() else os.getcwd()
+    except FileNotFoundError:
+        # The working directory was removed.
+        return str(Path.home())
 
 
 def _kept(path: Path) -> bool:
     """Tell whether ``path`` lies on another file system than a container's root."""
-    if not Path("/.dockerenv").exists():
+    if not DOCKER_MARK.exists():
         return True
-    path = path.resolve()
     mounts = {line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()}
     # A mount point's spaces are written as octal numbers there.
     names = {str(each).replace(" ", r"\040") for each in (path, *path.parents)}
@@ -127,18 +139,19 @@ def _base() -> dict[str, Any]:
 
 
 def _foreign_ports() -> tuple[int, ...]:
-    return tuple(port for port, greeting in PORTS.items() if _is_foreign(port, greeting))
+    return tuple(port for port, greetings in PORTS.items() if is_foreign(port, greetings))
 
 
-def _is_foreign(port: int, greeting: bytes) -> bool:
-    """Tell whether something listens on ``port`` that does not speak as our service does."""
+def is_foreign(port: int, greetings: tuple[bytes, ...]) -> bool:
+    """Tell whether on ``port`` something answers otherwise than by one of ``greetings``.
+
+    Who says nothing may be ours, at its start.
+    """
     try:
         with socket.create_connection(("127.0.0.1", port), PORT_PATIENCE_S) as connection:
-            if greeting == b"HTTP/":
+            if b"SSH-" not in greetings:
                 connection.sendall(b"HEAD / HTTP/1.0\r\n\r\n")
-            return not connection.recv(16).startswith(greeting)
-    except (ConnectionRefusedError, socket.timeout):
-        # Nobody there; or somebody who is busy, as a server at its start is.
-        return False
+            answer = connection.recv(16)
     except OSError:
-        return True
+        return False
+    return bool(answer) and not answer.startswith(greetings)

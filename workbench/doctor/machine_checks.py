@@ -19,15 +19,15 @@ DRIVER_OF_CUDA = (460, 27, 3)
 DRIVER_BY_MINOR_COMPATIBILITY = (450, 80, 2)
 # What TensorFlow 2.9's wheel holds: machine code up to 7.5, PTX of 8.0.
 LOWEST_CAPABILITY, FIRST_FROM_PTX = (3, 5), (8, 0)
-# cuDNN 8.1 and CUDA 11.2 end at 8.6; what is of the same or the next generation was seen to run.
+# 8.9 and 9.0 were seen to run from PTX (tensorflow#60739, #62320); what follows is not known to.
 FIRST_TOO_NEW = (10, 0)
-# Half of what the image sets; the driver's own 256 MiB (1 GiB from 535 on) does not hold
-# TensorFlow's kernels.
+# Half of what the image sets.
 ENOUGH_JIT_CACHE = GIB
+# CUDA C++ Programming Guide, CUDA Environment Variables; newer drivers may have more.
 DRIVERS_OWN_JIT_CACHE = 256 * MIB
 DOCKERS_SHM = 64 * MIB
 ENOUGH_SHM = GIB
-# CUDA's context, cuDNN and cuBLAS take about a GiB before the first tensor.
+# A rule of thumb: CUDA's context, cuDNN and cuBLAS take their share before the first tensor.
 GPU_MEMORY_FULL = GIB
 SHARE_TAKEN = 0.25
 MEMORY_SMALL, MEMORY_TIGHT = GIB, 4 * GIB
@@ -201,7 +201,7 @@ def _card_memory(card: Card) -> Iterator[Shown]:
     total, free, used = card.gpu.memory_bytes, card.memory_free, card.memory_used
     if not total or free is None or used is None:
         return
-    evidence = f"GPU {card.index}: {_gib(free)} of {_gib(total)} free{_used_by(card)}"
+    evidence = f"GPU {card.index}: {gib(free)} of {gib(total)} free{_used_by(card)}"
     # A MIG instance of 1 GiB has never more.
     if free < min(GPU_MEMORY_FULL, total / 2):
         yield Shown("machine_gpu_memory_full", evidence)
@@ -218,7 +218,7 @@ def users(card: Card) -> str:
     largest = sorted(card.processes or (), key=lambda each: -(each.memory_bytes or 0))
     return ", ".join(
         f"{each.name or 'a process'} (pid {each.pid})"
-        + (f" {_gib(each.memory_bytes)}" if each.memory_bytes is not None else "")
+        + (f" {gib(each.memory_bytes)}" if each.memory_bytes is not None else "")
         for each in largest
     )
 
@@ -250,7 +250,7 @@ def _cpu(machine: Machine) -> Iterator[Shown]:
 
 
 def _container(machine: Machine) -> Iterator[Shown]:
-    left = f"{_gib(machine.memory_left)} can be taken, of {_gib(machine.memory)}"
+    left = f"{gib(machine.memory_left)} can be taken, of {gib(machine.memory)}"
     if machine.memory_left < MEMORY_SMALL:
         yield Shown("machine_memory_small", left)
     elif machine.memory_left < MEMORY_TIGHT:
@@ -268,10 +268,11 @@ def _container(machine: Machine) -> Iterator[Shown]:
     if work.free is not None and work.free < DISK_FULL:
         yield Shown("machine_disk_full", f"{work.path}: {work.free // MIB} MiB free")
     elif work.free is not None and work.free < DISK_LOW:
-        yield Shown("machine_disk_low", f"{work.path}: {_gib(work.free)} free")
+        yield Shown("machine_disk_low", f"{work.path}: {gib(work.free)} free")
     for port in machine.foreign_ports:
         yield Shown("machine_port_foreign", f"127.0.0.1:{port}")
 
 
-def _gib(size: int) -> str:
+def gib(size: int) -> str:
+    """Return a size in bytes in words."""
     return f"{size / GIB:.1f} GiB"

@@ -11,8 +11,6 @@ from workbench.doctor.findings import LEVELS, Finding
 from workbench.doctor.machine import Machine
 from workbench.hardware import NOTED_CPU_FEATURES, Gpu
 
-GIB = 2**30
-
 
 class MachineReport(NamedTuple):
     """The facts, the recommended policy, the findings, and the trial by TensorFlow or None."""
@@ -135,4 +133,4 @@ def _cpu_line(facts: Machine) -> str:
 
 
 def _gib(size: int | None) -> str:
-    return "unknown" if size is None else f"{size / GIB:.1f} GiB"
+    return "unknown" if size is None else machine_checks.gib(size)

@@ -180,7 +180,7 @@ MACHINE: tuple[Rule, ...] = (
         "machine_gpu_memory_full",
         "error",
         "The GPU's memory is full",
-        "Other processes hold it; less than 1 GiB is left, and CUDA with cuDNN takes as much.",
+        "Other processes hold it; less than 1 GiB is left, which CUDA with cuDNN may need alone.",
         "End them (`nvidia-smi` on the host lists them), or choose another card by "
         "CUDA_VISIBLE_DEVICES.",
         "TensorFlow, GPU guide, Limiting GPU memory growth",
@@ -277,7 +277,7 @@ MACHINE: tuple[Rule, ...] = (
         "machine_memory_small",
         "error",
         "There is too little memory",
-        "Less than 1 GiB can be taken; TensorFlow alone needs 0.5 GiB with the data of MNIST.",
+        "Less than 1 GiB can be taken; a training of the mlp on MNIST takes 0.5 GB.",
         "End other programs, or raise the container's limit (docker run --memory, deploy.resources "
         "in compose).",
         "docs/performance.md",
@@ -383,7 +383,7 @@ MACHINE: tuple[Rule, ...] = (
         "deep_low_precision_slow",
         "info",
         "Half precision gains nothing on the small trial",
-        "The trial is a tenth of a second long; `bench` measures what a training gains.",
+        "The trial is short and small; `bench` measures what a training gains.",
         "`bench --preset=compute`.",
         "docs/bench.md",
     ),
